@@ -35,7 +35,8 @@ Result<void> check_partial(const Job& job) {
   FileName other = job.output;
   other.is_compressed = !other.is_compressed;
   if (output_exists(partial_name(other))) {
-    const std::string begun = other.is_compressed ? "with --compress: add it" : "without --compress: leave it out";
+    const std::string begun =
+        other.is_compressed ? "compressed: leave out --no-compress" : "uncompressed: add --no-compress";
     return Error{ErrorCode::invalid_argument,
                  "--resume: " + to_string(job.output) + " was begun " + begun + ", or start over with --overwrite"};
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "client/files/files.hpp"
 #include "primitives/core/finite_number.hpp"
 #include "primitives/core/version.hpp"
 
@@ -29,6 +30,7 @@ struct Raw {
   std::string dtype = "float32";
   float scale = 1;
   float offset = 0;
+  bool no_compress = false;
   bool no_progress = false;
 };
 
@@ -56,8 +58,11 @@ void add_infer(CLI::App& infer, Raw& raw) {
   infer.add_option("--scale", raw.scale, "factor of the input voxels, instead of the model's own normalisation")
       ->check(finite);
   infer.add_option("--offset", raw.offset, "number that is added after --scale")->check(finite);
-  infer.add_flag("--compress", options.compress,
-                 "output of HDF5 in chunks of up to 64x64x64 voxels, by gzip and shuffle");
+  CLI::Option* compress =
+      infer.add_flag("--compress", options.compress,
+                     "output of HDF5 in chunks of up to 64x64x64 voxels, by gzip and shuffle, which is the default");
+  infer.add_flag("--no-compress", raw.no_compress, "output of HDF5 plane by plane, in room that is taken at the begin")
+      ->excludes(compress);
   infer.add_flag("--resume", options.resume, "go on with an interrupted output; begin it if there is none");
   infer.add_flag("--overwrite", options.overwrite, "replace an output that exists");
   infer
@@ -91,6 +96,7 @@ Parsed checked(const CLI::App& infer, Raw raw) {
   raw.options.padding = *padding;
   raw.options.dtype = *dtype;
   raw.options.progress = !raw.no_progress;
+  if (!raw.no_compress && is_hdf5(parse_file_name(raw.options.output))) raw.options.compress = true;
   if (infer.count("--scale") + infer.count("--offset") > 0) {
     raw.options.scale = raw.scale;
     raw.options.offset = raw.offset;

@@ -59,6 +59,11 @@ std::string to_string(const FileName& name) {
   return name.dataset.empty() ? name.path : name.path + ":" + name.dataset;
 }
 
+bool is_hdf5(const FileName& name) {
+  const Result<FileFormat> format = format_of(name);
+  return format && *format == FileFormat::hdf5;
+}
+
 Result<VolumeSource> open_source(const FileName& name, std::int64_t max_cache) {
   const Result<FileFormat> format = sound_format_of(name);
   if (!format) return format.error();
@@ -81,21 +86,16 @@ Result<VolumeSource> open_labels(const FileName& name, std::int64_t max_cache) {
                                            " is not read: use uint8, uint16, uint32 or uint64 for labels"};
 }
 
-Result<void> check_file_of(const FileName& name) {
-  const Result<FileFormat> format = format_of(name);
-  return format && *format == FileFormat::hdf5 ? check_hdf5_file(name.path) : Result<void>();
-}
+Result<void> check_file_of(const FileName& name) { return is_hdf5(name) ? check_hdf5_file(name.path) : Result<void>(); }
 
 bool output_exists(const FileName& name) {
-  const Result<FileFormat> format = format_of(name);
-  if (format && *format == FileFormat::hdf5) return hdf5_dataset_exists(name);
+  if (is_hdf5(name)) return hdf5_dataset_exists(name);
   std::error_code unknown;
   return std::filesystem::exists(name.path, unknown);
 }
 
 std::string output_mark(const FileName& name) {
-  const Result<FileFormat> format = format_of(name);
-  if (format && *format == FileFormat::hdf5) return hdf5_dataset_mark(name);
+  if (is_hdf5(name)) return hdf5_dataset_mark(name);
   struct stat found {};
   return stat(name.path.c_str(), &found) == 0 ? std::to_string(found.st_ino) : "";
 }
@@ -175,8 +175,7 @@ FileName partial_name(const FileName& name) {
     std::ranges::replace(dataset, '/', '.');
     return {name.path + dataset + ".partial.pieces", ""};
   }
-  const Result<FileFormat> format = format_of(name);
-  if (format && *format == FileFormat::hdf5) return {name.path, name.dataset + ".partial"};
+  if (is_hdf5(name)) return {name.path, name.dataset + ".partial"};
   return {name.path + ".partial", ""};
 }
 

@@ -22,6 +22,8 @@ struct FileName {
 };
 [[nodiscard]] FileName parse_file_name(const std::string& text);
 [[nodiscard]] std::string to_string(const FileName& name);
+// Returns whether a file of that name is one of HDF5.
+[[nodiscard]] bool is_hdf5(const FileName& name);
 
 // Extents and type of [channels][n.z][n.y][n.x] voxels.
 struct VolumeFacts {

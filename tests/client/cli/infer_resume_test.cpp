@@ -92,7 +92,7 @@ TEST(InferResume, ACompressedRunGoesOnAsItBegan) {
       const auto other = run_infer(options, {});
       ASSERT_FALSE(other);
       EXPECT_EQ(exit_code(other.error()), 2);
-      const std::string begun = compresses ? "with --compress: add it" : "without --compress: leave it out";
+      const std::string begun = compresses ? "compressed: leave out --no-compress" : "uncompressed: add --no-compress";
       EXPECT_EQ(other.error().message,
                 "--resume: " + options.output + " was begun " + begun + ", or start over with --overwrite");
       options.compress = compresses;

@@ -47,6 +47,26 @@ TEST(ClientOptions, CredentialsOfBothCommands) {
   EXPECT_EQ(parse({"status", "--tls-cert", "c", "--tls-key", "k"}).exit_code, 2);
 }
 
+TEST(ClientOptions, Hdf5IsCompressedUnlessItShallNot) {
+  const auto compresses = [](const char* output, const char* more) {
+    std::vector<const char*> arguments = {"infer", "-m", "net", "-i", "a.npy", "-o", output};
+    if (more != nullptr) arguments.push_back(more);
+    const Parsed parsed = parse(arguments);
+    EXPECT_TRUE(parsed.options) << parsed.text;
+    return parsed.options && parsed.options->compress;
+  };
+  for (const char* output : {"b.h5:/p", "b.hdf5:/p", "b.h5"}) {
+    EXPECT_TRUE(compresses(output, nullptr)) << output;
+    EXPECT_TRUE(compresses(output, "--compress")) << output;
+    EXPECT_FALSE(compresses(output, "--no-compress")) << output;
+  }
+  for (const char* output : {"b.npy", "b.tif", "b"}) {
+    EXPECT_FALSE(compresses(output, nullptr)) << output;
+    EXPECT_FALSE(compresses(output, "--no-compress")) << output;
+    EXPECT_TRUE(compresses(output, "--compress")) << output << ": the file is refused later";
+  }
+}
+
 TEST(ClientOptions, NamesOfThePythonClient) {
   const Parsed parsed =
       parse({"infer", "-m", "net", "-i", "a.npy", "-o", "b.npy", "--pad", "zero", "--roi", "1:2,:,:"});
@@ -69,6 +89,7 @@ TEST(ClientOptions, WrongUseIsOneLineAndExitCode2) {
       {"infer", "-m", "net", "-i", "a.npy", "-o", "b.npy", "--padding", "mirror"},
       {"infer", "-m", "net", "-i", "a.npy", "-o", "b.npy", "--dtype", "uint16"},
       {"infer", "-m", "net", "-i", "a.npy", "-o", "b.npy", "--resume", "--overwrite"},
+      {"infer", "-m", "net", "-i", "a.npy", "-o", "b.h5:/p", "--compress", "--no-compress"},
       {"infer", "-m", "net", "-i", "a.npy", "-o", "b.npy", "--server", "a:1,b:2"},
       {"infer", "-m", "net", "-i", "a.npy", "-o", "b.npy", "--nonsense"},
       {"fly"}};
