@@ -112,9 +112,10 @@ TEST_F(ValidatorTest, QuotientsBesideTheVolumeReachNoVoxel) {
   weights_[0] = {std::vector<float>(16, 1), std::vector<float>(16, 0), {}, {}};
   weights_[2] = {std::vector<float>(16 * 16 * 343, 1.0F / (16 * 343)), std::vector<float>(16, 0), {}, {}};
   weights_[3] = {std::vector<float>(16, 1.0F / 16), {0}, {}, {}};
-  const auto score = run({write<float>("large", {40, 40, 40}, {1}), write<float>("small", {9, 31, 8}, {3})});
+  const auto score = run({write<float>("large", {50, 50, 50}, {1}), write<float>("small", {47, 43, 45}, {3}),
+                          write<float>("less", {30, 29, 31}, {3})});
   ASSERT_TRUE(score) << score.error().message;
-  EXPECT_NEAR((*score)->loss, 1, 1e-5);
+  EXPECT_NEAR((*score)->loss, 1, 1e-3);
 }
 
 TEST_F(ValidatorTest, SeveralVolumesAreScoredTogether) {
@@ -181,15 +182,15 @@ TEST_F(ValidatorTest, PlanesThatDoNotFitAreRefused) {
   EXPECT_TRUE((*made)->run({}));
 }
 
-// In a file of 64-bit floats a plane takes 4 MiB, of which a copy is there while it is read: a quarter of 16 MiB more.
+// In a file of 64-bit floats a plane takes 1 MiB, of which a copy is there while it is read: a quarter of 4 MiB more.
 TEST_F(ValidatorTest, PlanesCountAsTheyAreInTheFile) {
   keeps_ = false;
-  const VolumeNames narrow = write<float>("narrow", {3, 512, 1024}, {1, 3});
-  const VolumeNames wide = write<double>("wide", {3, 512, 1024}, {1, 3});
-  std::int64_t bytes = 16 * mebibyte;
-  while (bytes < 200 * mebibyte && !make({narrow}, bytes)) bytes += 4 * mebibyte;
-  ASSERT_LT(bytes, 200 * mebibyte);
-  EXPECT_TRUE(make({wide}, bytes + 20 * mebibyte));
+  const VolumeNames narrow = write<float>("narrow", {3, 256, 512}, {1, 3});
+  const VolumeNames wide = write<double>("wide", {3, 256, 512}, {1, 3});
+  std::int64_t bytes = 8 * mebibyte;
+  while (bytes < 50 * mebibyte && !make({narrow}, bytes)) bytes += 2 * mebibyte;
+  ASSERT_LT(bytes, 50 * mebibyte);
+  EXPECT_TRUE(make({wide}, bytes + 5 * mebibyte));
   const auto refused = make({wide}, bytes);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::over_budget);
