@@ -59,24 +59,19 @@ void pool_stack_row(const StackRow& row) {
 }
 
 template <class Isa, class Reduction>
-void pool_stack_row_of(const StackRow& row) {
-  const std::int64_t z = row.plane_count + 1;
-  const std::int64_t y = row.row_count + 1;
-  if (y == 3 && row.window == 3) {
-    if (z == 3) return pool_stack_row<Isa, Reduction, 3, 3, 3>(row);
-    if (z == 1) return pool_stack_row<Isa, Reduction, 1, 3, 3>(row);
-  }
-  if (y == 2 && row.window == 2 && z == 2) return pool_stack_row<Isa, Reduction, 2, 2, 2>(row);
-  if (y == 1 && row.window == 1 && z == 1) return pool_stack_row<Isa, Reduction, 1, 1, 1>(row);
-  return pool_stack_row<Isa, Reduction, 0, 0, 0>(row);
+PoolStackRow pool_of(Vec3 window) {
+  if (window == Vec3::cube(3)) return &pool_stack_row<Isa, Reduction, 3, 3, 3>;
+  if (window == Vec3{1, 3, 3}) return &pool_stack_row<Isa, Reduction, 1, 3, 3>;
+  if (window == Vec3::cube(2)) return &pool_stack_row<Isa, Reduction, 2, 2, 2>;
+  if (window == Vec3::cube(1)) return &pool_stack_row<Isa, Reduction, 1, 1, 1>;
+  return &pool_stack_row<Isa, Reduction, 0, 0, 0>;
 }
 
 template <class Isa>
 constexpr StackKernels make_stack_kernels() {
   return {Isa::lanes,
-          [](PoolKind kind, const StackRow& row) {
-            return kind == PoolKind::max ? pool_stack_row_of<Isa, StackMax<Isa>>(row)
-                                         : pool_stack_row_of<Isa, StackSum<Isa>>(row);
+          [](PoolKind kind, Vec3 window) {
+            return kind == PoolKind::max ? pool_of<Isa, StackMax<Isa>>(window) : pool_of<Isa, StackSum<Isa>>(window);
           },
           &activate_vectors<Isa>};
 }

@@ -163,6 +163,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 
 }  // namespace
 
-extern constinit const Primitive pool_stack{"cpu.pool.stack", 1, DeviceKind::cpu, &describe, &prepare};
+extern constinit const Primitive pool_stack{"cpu.pool.stack", 2, DeviceKind::cpu, &describe, &prepare};
 
 }  // namespace znni::cpu

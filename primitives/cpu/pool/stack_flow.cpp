@@ -7,6 +7,11 @@
 namespace znni::cpu {
 namespace {
 
+// Rows of so many floats wait for each other; longer ones are better read while they are in the first cache.
+constexpr std::int64_t short_row = 256;
+// Floats of a cache line.
+constexpr std::int64_t line = 16;
+
 // Returns what a level reads along an axis to write `out`.
 StackRange read_for(const StackLevel& level, int axis, StackRange out) {
   const std::int64_t begin = out.begin - level.before()[axis];
@@ -18,10 +23,7 @@ StackRange read_for(const StackLevel& level, int axis, StackRange out) {
 std::int64_t lag_of(const StackLevel& level, int axis) { return level.pool.window[axis] - 1 - level.before()[axis]; }
 
 // Returns the floats of a row in memory: whole cache lines, an odd number, so that neighbours differ in their sets.
-std::int64_t pitch_of(std::int64_t floats) {
-  constexpr std::int64_t line = 16;
-  return (div_up(add(floats, stack_lanes), line) | 1) * line;
-}
+std::int64_t pitch_of(std::int64_t floats) { return (div_up(add(floats, stack_lanes), line) | 1) * line; }
 
 // Takes memory of a worker, one piece after the other.
 class Places {
@@ -42,7 +44,8 @@ void place_level(LevelFlow& flow, std::int64_t width, std::int64_t block, bool i
   const std::int64_t first = flow.x_out.begin - flow.level.before().x;
   flow.pad = (flow.x_in.begin - first) * width;
   flow.row_floats = (flow.x_out.length() + window.x - 1) * width;
-  flow.row = places.take(1, pitch_of(flow.row_floats));
+  const std::int64_t before = round_up(flow.pad, line);  // so that the voxels behind the padding begin a line
+  flow.row = places.take(1, pitch_of(flow.row_floats + before)) + before - flow.pad;
   flow.pitch = pitch_of(flow.x_out.length() * width);
   flow.planes = places.take(mul(window.z - 1, block), flow.pitch);
   flow.rows = places.take(mul(in_blocks ? flow.z_out.length() : 1, window.y - 1), flow.pitch);
@@ -59,9 +62,12 @@ std::int64_t rows_of(std::span<const StackLevel> levels) {
 PartFlow flow_of(std::span<const StackLevel> levels, const StackPart& part, std::int64_t width, std::int64_t block) {
   PartFlow flow;
   flow.width = width;
-  flow.block = block;
   flow.y = rows_of(levels);
   flow.in_blocks = block < flow.y;
+  flow.is_apart = !flow.in_blocks && part.x.length() * width <= short_row;
+  const std::int64_t gap = flow.is_apart ? 1 : 0;
+  flow.y += gap * std::ssize(levels);
+  flow.block = flow.in_blocks ? block : flow.y;
   StackPart out = part;
   for (std::size_t i = levels.size(); i-- > 0;) {
     const StackPart in{read_for(levels[i], 0, out.z), read_for(levels[i], 2, out.x)};
@@ -72,13 +78,13 @@ PartFlow flow_of(std::span<const StackLevel> levels, const StackPart& part, std:
   Places places;
   std::int64_t longest = 0;
   std::int64_t lag_z = 0;
-  std::int64_t lag_y = 0;
+  std::int64_t lag_y = gap;
   for (LevelFlow& level : flow.levels) {
     level.lag_z = lag_z;
     level.lag_y = lag_y;
     lag_z += lag_of(level.level, 0);
-    lag_y += lag_of(level.level, 1);
-    place_level(level, width, block, flow.in_blocks, places);
+    lag_y += lag_of(level.level, 1) + gap;
+    place_level(level, width, flow.block, flow.in_blocks, places);
     longest = std::max(longest, level.row_floats);
   }
   flow.z = {flow.levels.front().z_in.begin, part.z.end + lag_z};

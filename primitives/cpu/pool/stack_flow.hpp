@@ -5,6 +5,9 @@
 //
 // Rows are taken in blocks: all planes of the first rows, then all planes of the next. So the rows of planes that a
 // level keeps are those of a block, which lie in the core's own cache.
+//
+// A short row would wait for the one that the level above has just written. So, where all rows are one block, levels
+// are a row further apart than they must be. They are passed from the last to the first, and none waits for another.
 #pragma once
 
 #include <span>
@@ -50,6 +53,7 @@ struct PartFlow {
   std::int64_t width = 1;     // lanes
   std::int64_t block = 0;     // rows that come in between two planes
   bool in_blocks = false;     // not all rows are one block
+  bool is_apart = false;      // a level takes the row that the one above made when the row before came in
   StackRange z;               // planes that come in, and those after which the last come out
   std::int64_t y = 0;         // rows, likewise
   std::int64_t lowest = 0;    // where a row of -infinity lies
@@ -59,7 +63,7 @@ struct PartFlow {
   std::int64_t floats = 0;    // of a worker's memory
 };
 
-// Returns the flow of a part of a chunk of levels, with blocks of so many rows.
+// Returns the flow of a part of a chunk of levels, with blocks of so many rows of rows_of().
 [[nodiscard]] PartFlow flow_of(std::span<const StackLevel> levels, const StackPart& part, std::int64_t width,
                                std::int64_t block);
 

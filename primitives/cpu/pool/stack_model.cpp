@@ -12,9 +12,10 @@ constexpr double cache_share = 0.6;
 constexpr std::int64_t max_row = 256;
 // Measured cycles of a row through a level: of each vector a load and a store, and each further voxel of a window along
 // each axis. If the rows that a row meets in all levels do not fit the first cache, vectors take longer.
-constexpr double cycles_per_row = 60.0;
-constexpr double cycles_per_vector = 4.0;
-constexpr double cycles_per_voxel = 0.8;
+constexpr double cycles_per_row = 46.0;
+constexpr double cycles_per_row_apart = 33.0;
+constexpr double cycles_per_vector = 3.0;
+constexpr double cycles_per_voxel = 0.65;
 constexpr double cycles_per_far_vector = 5.0;
 constexpr double cycles_per_far_voxel = 1.4;
 constexpr std::int64_t near_bytes = 40 << 10;
@@ -73,7 +74,8 @@ double cycles_of(const PartFlow& part, const DeviceSpec& spec) {
     const auto vectors = static_cast<double>(div_up(flow.x_out.length() * part.width, lanes));
     const double rows = static_cast<double>(flow.z_in.length()) * static_cast<double>(flow.level.in.y);
     const double share = lanes == 8 ? share_of_half : 1.0;
-    cycles += rows * (vectors * share * cycles_of_vector(flow, part, near) + cycles_per_row);
+    cycles += rows * (vectors * share * cycles_of_vector(flow, part, near) +
+                      (part.is_apart ? cycles_per_row_apart : cycles_per_row));
   }
   return cycles;
 }

@@ -28,10 +28,13 @@ struct StackRow {
   std::int64_t floats = 0;  // of the output; whole vectors are written
 };
 
+using PoolStackRow = void (*)(const StackRow& row);
+
 // What is compiled for each instruction set.
 struct StackKernels {
   std::int64_t lanes;  // of a vector
-  void (*pool)(PoolKind kind, const StackRow& row);
+  // Returns what pools rows over windows of this extent, which their counts say as well.
+  PoolStackRow (*pool)(PoolKind kind, Vec3 window);
   void (*activate)(Activation activation, float* values, std::int64_t count);
 };
 

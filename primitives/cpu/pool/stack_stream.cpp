@@ -22,16 +22,24 @@ struct Rows {
 struct Level {
   alignas(64) float scale[stack_lanes];
   alignas(64) float shift[stack_lanes];
-  float floor = lowest;
-  float padding = lowest;  // what padding of its input is
+  PoolStackRow pool = nullptr;
+  StackRow row;                 // rows that come in change of it what they must
+  std::int64_t lag_out = 0;     // rows that come in before the first that is made
+  const float* from = nullptr;  // the row that comes in
+  float* to = nullptr;          // where the level below takes rows; of the last level nullptr
+  StackRange steady;            // rows for which all rows before are there, and which make one
+  float padding = lowest;       // what padding of its input is
   float* padding_row = nullptr;
   Activation activation;     // what is left of it
   bool is_whole = true;      // every voxel of its output is an own one
+  bool has_tail = false;     // its rows have no whole vectors
+  bool is_plain = false;     // its rows are what the level below reads, with nothing left to do
   std::vector<Rows> planes;  // of the present plane: the rows of earlier ones
   std::vector<const float*> plane_rows;
   std::vector<const float*> rows;
   Rows plane_to;
   Rows row_ring;             // the earlier rows of the present plane of the output
+  std::int64_t ring_at = 0;  // where in it the row that comes in goes
   bool has_plane = false;    // there is a plane of the input
   bool makes_plane = false;  // there is one of the output
   std::int64_t z_out = 0;
@@ -51,7 +59,7 @@ class Stream {
     for (std::int64_t first = 0; first < flow_.y; first += flow_.block) {
       const StackRange rows{first, std::min(first + flow_.block, flow_.y)};
       for (std::int64_t z = flow_.z.begin; z < flow_.z.end; ++z) {
-        for (std::size_t i = 0; i < levels_.size(); ++i) begin_plane(flow_.levels[i], levels_[i], z);
+        for (std::size_t i = 0; i < levels_.size(); ++i) begin_plane(flow_.levels[i], levels_[i], rows.begin, z);
         for (std::int64_t y = rows.begin; y < rows.end; ++y) take_row(rows, z, y);
       }
     }
@@ -73,18 +81,41 @@ class Stream {
       level.shift[lane] = is_scaled ? image_.shift[at] : 0.0F;
     }
     level.activation = own.activation;
-    if (own.activation.kind == ActivationKind::relu) {
-      level.floor = 0;
-      level.activation = {};
-    }
+    if (own.activation.kind == ActivationKind::relu) level.activation = {};
     level.is_whole = image_.own[index + 1].begin == Vec3{} && image_.own[index + 1].end == own.out;
     level.planes.resize(static_cast<std::size_t>(own.pool.window.z - 1));
     level.plane_rows.resize(level.planes.size());
     level.rows.resize(static_cast<std::size_t>(own.pool.window.y - 1));
     std::fill_n(memory_ + flow.row, flow.row_floats, level.padding);
+    begin_row(flow, level);
   }
 
-  void begin_plane(const LevelFlow& flow, Level& level, std::int64_t tick) const {
+  // Sets what all rows of a level have.
+  void begin_row(const LevelFlow& flow, Level& level) const {
+    StackRow& row = level.row;
+    level.pool = kernels_.pool(flow.level.pool.kind, flow.level.pool.window);
+    row.step = flow_.width;
+    row.window = flow.level.pool.window.x;
+    row.planes = level.plane_rows.data();
+    row.plane_count = static_cast<std::int64_t>(level.plane_rows.size());
+    row.rows = level.rows.data();
+    row.row_count = static_cast<std::int64_t>(level.rows.size());
+    row.scale = level.scale;
+    row.shift = level.shift;
+    row.floor = flow.level.activation.kind == ActivationKind::relu ? 0 : lowest;
+    row.floats = flow.x_out.length() * flow_.width;
+    level.lag_out = row.row_count - flow.level.before().y;
+    level.from = memory_ + flow.row;
+    const bool is_last = &flow == &flow_.levels.back();
+    if (!is_last) level.to = memory_ + (&flow + 1)->row + (&flow + 1)->pad;
+    level.steady = {std::max(row.row_count, level.lag_out),
+                    std::min(flow.level.in.y, flow.level.out.y + level.lag_out)};
+    level.has_tail = row.floats % kernels_.lanes != 0;
+    level.is_plain = !is_last && level.activation.kind == ActivationKind::none && level.is_whole && !level.has_tail;
+  }
+
+  // Begins plane `tick` of a block of rows from `first` on.
+  void begin_plane(const LevelFlow& flow, Level& level, std::int64_t first, std::int64_t tick) const {
     const Vec3 window = flow.level.pool.window;
     const std::int64_t z = tick - flow.lag_z;
     level.z_out = z - (window.z - 1 - flow.level.before().z);
@@ -100,21 +131,29 @@ class Stream {
     level.plane_to = window.z > 1 && level.has_plane ? Rows{plane(z), flow.pitch} : Rows{memory_ + flow_.unused, 0};
     const std::int64_t ring = flow_.in_blocks ? level.z_out - flow.z_out.begin : 0;
     level.row_ring = {memory_ + flow.rows + ring * (window.y - 1) * flow.pitch, flow.pitch};
+    if (window.y > 1) level.ring_at = std::max<std::int64_t>(first - flow.lag_y, 0) % (window.y - 1);
   }
 
   // Takes one row of the input down through the levels. `block`: the rows that come in between two planes.
   void take_row(StackRange block, std::int64_t z, std::int64_t y) {
-    const LevelFlow& first = flow_.levels.front();
-    if (levels_.front().has_plane && y < first.level.in.y) load_row(block, z, y);
-    for (std::size_t i = 0; i < levels_.size(); ++i) {
-      const LevelFlow& flow = flow_.levels[i];
-      if (y < flow.lag_y) return;
-      if (levels_[i].has_plane || levels_[i].makes_plane) pass_row(i, y - flow.lag_y, y - block.begin);
+    if (flow_.is_apart) {
+      for (std::size_t i = levels_.size(); i-- > 0;) take_down(i, block, y);
+      load_row(block, z, y);
+      return;
     }
+    load_row(block, z, y);
+    for (std::size_t i = 0; i < levels_.size(); ++i) take_down(i, block, y);
+  }
+
+  // Takes the row of level i that came in last through it, when row y of the input is the next.
+  void take_down(std::size_t i, StackRange block, std::int64_t y) {
+    const std::int64_t own = y - flow_.levels[i].lag_y;
+    if (own >= 0 && (levels_[i].has_plane || levels_[i].makes_plane)) pass_row(i, own, y - block.begin);
   }
 
   void load_row(StackRange block, std::int64_t z, std::int64_t y) {
     const LevelFlow& flow = flow_.levels.front();
+    if (!levels_.front().has_plane || y >= flow.level.in.y) return;
     const float* const from = &image_.in.at(image_.s, image_.first, {z, y, flow.x_in.begin});
     float* const to = memory_ + flow.row + flow.pad;
     const std::int64_t floats = flow.x_in.length() * flow_.width;
@@ -140,8 +179,10 @@ class Stream {
   void pass_row(std::size_t i, std::int64_t y, std::int64_t slot) {
     const LevelFlow& flow = flow_.levels[i];
     Level& level = levels_[i];
-    const std::int64_t count = static_cast<std::int64_t>(level.rows.size());
-    const std::int64_t y_out = y - (count - flow.level.before().y);
+    const std::int64_t y_out = y - level.lag_out;
+    const std::int64_t ring_at = level.ring_at;
+    if (++level.ring_at >= level.row.row_count) level.ring_at = 0;
+    if (level.has_plane && level.makes_plane && level.steady.holds(y)) return pass_steady_row(i, y_out, slot, ring_at);
     const bool has_row = y < flow.level.in.y;
     const bool makes_row = level.makes_plane && y_out >= 0 && y_out < flow.level.out.y;
     if (!has_row && !makes_row) return;
@@ -149,37 +190,48 @@ class Stream {
     for (std::size_t d = 0; d < level.planes.size(); ++d) {
       level.plane_rows[d] = has_row ? level.planes[d].at(slot) : level.padding_row;
     }
-    for (std::int64_t d = 0; d < count; ++d) {
-      const std::int64_t at = y - count + d;
-      const bool is_there = level.makes_plane && at >= 0 && at < flow.level.in.y;
-      level.rows[static_cast<std::size_t>(d)] = is_there ? level.row_ring.at(at % count) : level.padding_row;
-    }
-    StackRow row;
-    row.from = has_row && level.has_plane ? memory_ + flow.row : level.padding_row;
-    row.step = flow_.width;
-    row.window = flow.level.pool.window.x;
-    row.planes = level.plane_rows.data();
-    row.plane_count = static_cast<std::int64_t>(level.plane_rows.size());
-    row.rows = level.rows.data();
-    row.row_count = count;
+    find_rows(flow, level, y, ring_at);
+    StackRow& row = level.row;
+    row.from = has_row && level.has_plane ? level.from : level.padding_row;
     row.plane_to = has_row ? level.plane_to.at(slot) : unused;
-    row.row_to = has_row && level.makes_plane && count > 0 ? level.row_ring.at(y % count) : unused;
+    row.row_to = has_row && level.makes_plane && row.row_count > 0 ? level.row_ring.at(ring_at) : unused;
     row.out = makes_row ? out_row(i, y_out) : unused;
-    row.scale = level.scale;
-    row.shift = level.shift;
-    row.floor = level.floor;
-    row.floats = flow.x_out.length() * flow_.width;
-    kernels_.pool(flow.level.pool.kind, row);
+    level.pool(row);
     if (makes_row) finish_row(i, y_out, row.out);
   }
 
-  [[nodiscard]] bool is_in_place(const LevelFlow& last) const {
-    return last.x_out.length() * flow_.width % kernels_.lanes == 0;
+  // Does so where nothing is lacking.
+  void pass_steady_row(std::size_t i, std::int64_t y_out, std::int64_t slot, std::int64_t ring_at) {
+    Level& level = levels_[i];
+    StackRow& row = level.row;
+    for (std::size_t d = 0; d < level.planes.size(); ++d) level.plane_rows[d] = level.planes[d].at(slot);
+    std::int64_t at = ring_at;
+    for (const float*& before : level.rows) {
+      before = level.row_ring.at(at);
+      if (++at == row.row_count) at = 0;
+    }
+    row.from = level.from;
+    row.plane_to = level.plane_to.at(slot);
+    row.row_to = row.row_count > 0 ? level.row_ring.at(ring_at) : memory_ + flow_.unused;
+    row.out = level.to != nullptr ? level.to : out_row(i, y_out);
+    level.pool(row);
+    if (!level.is_plain) finish_row(i, y_out, row.out);
+  }
+
+  // Finds the rows before row y of a level, which goes to place `ring_at`, where the oldest of them is.
+  static void find_rows(const LevelFlow& flow, Level& level, std::int64_t y, std::int64_t ring_at) {
+    const std::int64_t count = level.row.row_count;
+    for (std::int64_t d = 0; d < count; ++d) {
+      const std::int64_t before = y - count + d;
+      const std::int64_t at = ring_at + d < count ? ring_at + d : ring_at + d - count;
+      const bool is_there = level.makes_plane && before >= 0 && before < flow.level.in.y;
+      level.rows[static_cast<std::size_t>(d)] = is_there ? level.row_ring.at(at) : level.padding_row;
+    }
   }
 
   [[nodiscard]] float* out_row(std::size_t i, std::int64_t y) const {
-    if (i + 1 < levels_.size()) return memory_ + flow_.levels[i + 1].row + flow_.levels[i + 1].pad;
-    if (!is_in_place(flow_.levels[i])) return memory_ + flow_.last_row;
+    if (levels_[i].to != nullptr) return levels_[i].to;
+    if (levels_[i].has_tail) return memory_ + flow_.last_row;
     return &image_.out.at(image_.s, image_.first, {levels_[i].z_out, y, flow_.levels[i].x_out.begin});
   }
 
@@ -196,11 +248,11 @@ class Stream {
     if (!is_last) {
       const LevelFlow& next = flow_.levels[i + 1];
       const std::int64_t behind = next.pad + floats;
-      if (floats % kernels_.lanes != 0) std::fill_n(memory_ + next.row + behind, next.row_floats - behind, fill);
+      if (level.has_tail) std::fill_n(memory_ + next.row + behind, next.row_floats - behind, fill);
       return;
     }
     clear_lanes({row, static_cast<std::size_t>(floats)}, image_.in.shape.f - image_.first, flow_.width);
-    if (!is_in_place(flow)) std::copy_n(row, floats, &image_.out.at(image_.s, image_.first, at));
+    if (level.has_tail) std::copy_n(row, floats, &image_.out.at(image_.s, image_.first, at));
   }
 
   const PartFlow& flow_;

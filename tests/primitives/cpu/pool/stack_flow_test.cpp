@@ -42,9 +42,35 @@ TEST(StackFlow, KeepsRowsOfEveryPlaneOnlyBetweenBlocks) {
   const PartFlow blocks = flow_of(padded(2), {{0, 20}, {0, 22}}, 8, 4);
   EXPECT_FALSE(whole.in_blocks);
   EXPECT_TRUE(blocks.in_blocks);
-  const auto rows_floats = [](const PartFlow& flow) { return flow.levels[1].row - flow.levels[0].rows; };
+  // A row's voxels begin a line behind the place that its padding ends in.
+  const auto rows_floats = [](const PartFlow& flow) {
+    return flow.levels[1].row + flow.levels[1].pad - 16 - flow.levels[0].rows;
+  };
   EXPECT_EQ(rows_floats(whole), 2 * whole.levels[0].pitch);
   EXPECT_EQ(rows_floats(blocks), 20 * 2 * blocks.levels[0].pitch);
+}
+
+TEST(StackFlow, LevelsAreApartWhereAllRowsAreShortAndOneBlock) {
+  const StackPart part{{0, 20}, {0, 22}};
+  const PartFlow apart = flow_of(padded(3), part, 8, rows_of(padded(3)));
+  EXPECT_TRUE(apart.is_apart);
+  EXPECT_EQ(apart.y, rows_of(padded(3)) + 3);
+  EXPECT_EQ(apart.block, apart.y);
+  EXPECT_EQ(apart.levels[0].lag_y, 1);
+  EXPECT_EQ(apart.levels[2].lag_y, 2 + 3);
+  for (const PartFlow& other : {flow_of(padded(3), part, 8, 5), flow_of(padded(3), part, 16, rows_of(padded(3)))}) {
+    EXPECT_FALSE(other.is_apart);
+    EXPECT_EQ(other.y, rows_of(padded(3)));
+    EXPECT_EQ(other.levels[2].lag_y, 2);
+  }
+}
+
+// The voxels of a row that comes in begin a cache line.
+TEST(StackFlow, VoxelsOfRowsAreAligned) {
+  for (const std::int64_t width : {1, 8, 16}) {
+    const PartFlow flow = flow_of(padded(3), {{0, 20}, {5, 17}}, width, 24);
+    for (const LevelFlow& level : flow.levels) EXPECT_EQ((level.row + level.pad) % 16, 0);
+  }
 }
 
 // Where things lie, from the first to the last.

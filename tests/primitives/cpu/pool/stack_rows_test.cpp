@@ -66,9 +66,11 @@ Written pooled(const Case& given, const StackKernels& kernels) {
   for (const Row& row : own.rows) rows.push_back(row.data());
   float* const plane_to = own.planes.empty() ? to.plane.data() : own.planes.front().data();
   float* const row_to = own.rows.empty() ? to.row.data() : own.rows.front().data();
-  kernels.pool(own.kind, {own.from.data(), own.step, own.window, planes.data(),
-                          static_cast<std::int64_t>(planes.size()), rows.data(), static_cast<std::int64_t>(rows.size()),
-                          plane_to, row_to, to.out.data(), own.scale.data(), own.shift.data(), own.floor, own.floats});
+  const auto plane_count = static_cast<std::int64_t>(planes.size());
+  const auto row_count = static_cast<std::int64_t>(rows.size());
+  const PoolStackRow pool = kernels.pool(own.kind, {plane_count + 1, row_count + 1, own.window});
+  pool({own.from.data(), own.step, own.window, planes.data(), plane_count, rows.data(), row_count, plane_to, row_to,
+        to.out.data(), own.scale.data(), own.shift.data(), own.floor, own.floats});
   if (!own.planes.empty()) to.plane = own.planes.front();
   if (!own.rows.empty()) to.row = own.rows.front();
   return to;
