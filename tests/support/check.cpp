@@ -36,17 +36,23 @@ void check_outcome(const Outcome& outcome, const Data& data, const Estimate& est
   EXPECT_EQ(outcome.high_water, peak(estimate.memory)) << name << ": memory held is not the memory declared";
   EXPECT_TRUE(outcome.padding_is_zero) << name << ": padding channels are not zero";
   EXPECT_TRUE(outcome.surroundings_kept) << name << ": wrote outside of its output window";
+  EXPECT_TRUE(outcome.inputs_kept) << name << ": wrote to its input";
+}
+
+std::string text_of(Placing placing) {
+  return placing == Placing::packed ? "packed" : placing == Placing::separate ? "separate" : "in volumes";
 }
 
 void check_estimate(const Primitive& primitive, const LayerProblem& problem, const Estimate& estimate, const Data& data,
                     Device& device, std::uint64_t seed) {
   const std::string name = name_of(primitive, problem, estimate, seed);
   EXPECT_GT(estimate.time, 0.0) << name;
-  for (const Placing placing : {Placing::packed, Placing::separate}) {
-    const std::string where = name + (placing == Placing::packed ? ", packed" : ", separate");
+  for (const Placing placing : {Placing::packed, Placing::separate, Placing::volumes}) {
+    const std::string where = name + ", " + text_of(placing);
     Result<std::unique_ptr<Harness>> harness =
         Harness::make(primitive, problem, estimate, data.weights.view(), device, placing, seed);
     ASSERT_TRUE(harness.has_value()) << where << ": " << harness.error().message;
+    if (placing == Placing::volumes && !(*harness)->takes_volumes()) continue;
     const Result<Outcome> first = (*harness)->run(data.inputs);
     ASSERT_TRUE(first.has_value()) << where << ": " << first.error().message;
     check_outcome(*first, data, estimate, where);

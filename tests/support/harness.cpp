@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "primitives/core/volume_layer.hpp"
 #include "tests/oracle/tolerance.hpp"
 #include "tests/support/layout.hpp"
 #include "tests/support/random.hpp"
@@ -46,7 +47,8 @@ struct Harness::Memory {
   std::vector<std::vector<float>> windows;
 
   TensorView add_window(const Shape5& shape, Format format, std::uint64_t seed) {
-    Window window = strided_window(shape, format, seed);
+    const bool in_volume = placing == Placing::volumes && format == Format{};
+    Window window = in_volume ? plane_major_window(shape) : strided_window(shape, format, seed);
     windows.emplace_back(static_cast<std::size_t>(window.elements), std::nanf(""));
     window.view.data = windows.back().data() + window.before;
     return window.view;
@@ -90,6 +92,15 @@ struct Harness::Memory {
                                         : add_window(shape, estimate.out, seed + 1000);
   }
 
+  // Returns whether inputs still are what they were. Packed ones may have lent their memory to later buffers.
+  [[nodiscard]] bool inputs_kept(std::span<const std::vector<float>> values) const {
+    if (placing == Placing::packed) return true;
+    for (std::size_t index = 0; index < values.size(); ++index) {
+      if (load(inputs[index]) != values[index]) return false;
+    }
+    return true;
+  }
+
   // Returns whether everything around the output window is still NaN.
   [[nodiscard]] bool surroundings_kept() const {
     if (placing == Placing::packed) return true;
@@ -122,15 +133,18 @@ Result<std::unique_ptr<Harness>> Harness::make(const Primitive& primitive, const
   return harness;
 }
 
+bool Harness::takes_volumes() const { return dynamic_cast<const VolumeLayer*>(layer_.get()) != nullptr; }
+
 Result<Outcome> Harness::run(std::span<const std::vector<float>> inputs) {
   Memory& memory = *memory_;
   Arena arena(memory.placements, true);
   for (std::size_t index = 0; index < inputs.size(); ++index) store(inputs[index], memory.inputs[index]);
-  if (memory.placing == Placing::separate) {
+  if (memory.placing != Placing::packed) {
     std::fill(memory.windows.back().begin(), memory.windows.back().end(), std::nanf(""));
   }
   if (Result<void> done = layer_->run(memory.inputs, memory.output, arena); !done) return done.error();
-  return Outcome{load(memory.output), arena.high_water(), padding_is_zero(memory.output), memory.surroundings_kept()};
+  return Outcome{load(memory.output), arena.high_water(), padding_is_zero(memory.output), memory.surroundings_kept(),
+                 memory.inputs_kept(inputs)};
 }
 
 Outcome run_once(const Primitive& primitive, const LayerProblem& problem, const Estimate& estimate,

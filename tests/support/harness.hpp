@@ -1,6 +1,7 @@
 // Runs one primitive as the engine does. pack() lays out input, output and scratch in one block, persistent buffers are
 // filled at prepare, and the arena poisons the buffers that it grants. In separate mode every buffer has its own
 // allocation, so that the address sanitizer sees its ends, and tensors are strided windows with guarded surroundings.
+// In the mode of volumes planar tensors have their own allocations, too, and lie there as volumes do.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +15,14 @@
 
 namespace znni::test {
 
-enum class Placing { packed, separate };
+enum class Placing { packed, separate, volumes };
 
 struct Outcome {
   std::vector<float> values;      // dense planar
   std::int64_t high_water = 0;    // of the arena
   bool padding_is_zero = true;    // of a blocked output
   bool surroundings_kept = true;  // no element around a strided output was written
+  bool inputs_kept = true;        // no element of an input was written
 };
 
 // A prepared layer with its memory.
@@ -34,6 +36,8 @@ class Harness {
 
   // Runs the layer; inputs are dense planar. May be called repeatedly.
   [[nodiscard]] Result<Outcome> run(std::span<const std::vector<float>> inputs);
+
+  [[nodiscard]] bool takes_volumes() const;
 
   // Says where inputs lie, as PreparedLayer::place() does.
   void place(std::span<const Vec3> starts, Vec3 whole) { layer_->place(starts, whole); }
@@ -50,9 +54,10 @@ class Harness {
                                const LayerWeights& weights, std::span<const std::vector<float>> inputs, Device& device,
                                Placing placing = Placing::packed, std::uint64_t seed = 1);
 
-// Runs random data from `seed` through every estimate of `primitive` for `problem`, in both placings, and compares with
-// the oracle. Also checks the declared peak, padding, surroundings and repeatability. Failures are GoogleTest failures
-// that name primitive, problem, variant, formats and seed. A refusal is a failure here.
+// Runs random data from `seed` through every estimate of `primitive` for `problem`, packed and separate and, if it
+// takes volumes, in those, and compares with the oracle. Also checks the declared peak, padding, surroundings and
+// repeatability. Failures are GoogleTest failures that name primitive, problem, variant, formats and seed. A refusal is
+// a failure here.
 void check_primitive(const Primitive& primitive, const LayerProblem& problem, Device& device, std::uint64_t seed);
 
 // Does so for several primitives, with the same data, whose result the oracle computes once.

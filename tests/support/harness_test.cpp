@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <type_traits>
 
+#include "primitives/core/volume_layer.hpp"
 #include "tests/support/layout.hpp"
 
 // Checks that the harness finds faults: it must catch primitives with one fault each.
@@ -22,6 +24,8 @@ enum class Fault {
   input_read_too_late,
   changes_its_mind,
   unfinished,
+  no_volumes,
+  writes_to_input,
 };
 
 class HostDevice final : public Device {
@@ -40,14 +44,14 @@ class HostDevice final : public Device {
   Executor executor_{1};
 };
 
-constexpr Format blocked{ElementType::f32, Layout::blocked8};
-
-// Describes relu on blocked tensors in two stages: the input is copied to scratch, then scratch to the output.
+// Describes relu in two stages: the input is copied to scratch, then scratch to the output.
+template <Layout layout>
 Result<std::vector<Estimate>> describe_relu(const LayerProblem& problem, const DeviceSpec&) {
-  const std::int64_t bytes = tensor_bytes(input_shape(problem, 0), blocked);
+  const Format format{ElementType::f32, layout};
+  const std::int64_t bytes = tensor_bytes(input_shape(problem, 0), format);
   Estimate estimate;
-  estimate.in = blocked;
-  estimate.out = blocked;
+  estimate.in = format;
+  estimate.out = format;
   estimate.time = 1.0;
   estimate.memory = {{"input 0", MemorySpace::host, bytes, Lifetime::stages(0, 0)},
                      {"scratch", MemorySpace::host, bytes, Lifetime::stages(0, 1)},
@@ -56,13 +60,16 @@ Result<std::vector<Estimate>> describe_relu(const LayerProblem& problem, const D
   return std::vector<Estimate>{estimate};
 }
 
-template <Fault fault>
-class Faulty final : public PreparedLayer {
+template <Fault fault, class Base>
+class Faulty final : public Base {
  public:
   Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena& arena) override {
     ++runs_;
     const std::span<float> scratch = arena.grant_as<float>("scratch");
     std::vector<float> values = load(inputs[0]);
+    const bool is_volume = inputs[0].strides.z > inputs[0].strides.f;
+    if (fault == Fault::no_volumes && is_volume) values = load(dense_view(inputs[0].data, inputs[0].shape));
+    if (fault == Fault::writes_to_input) inputs[0].data[0] = 7.0F;
     if (fault != Fault::scratch_read_before_written) std::copy(values.begin(), values.end(), scratch.begin());
     arena.stage(1);
     if (fault != Fault::scratch_unused) static_cast<void>(arena.grant("more"));
@@ -82,16 +89,17 @@ class Faulty final : public PreparedLayer {
   int runs_ = 0;
 };
 
-template <Fault fault>
+template <Fault fault, class Base>
 Result<std::unique_ptr<PreparedLayer>> prepare_layer(const LayerProblem&, const Estimate&, const LayerWeights&, Arena&,
                                                      Device&) {
-  return std::unique_ptr<PreparedLayer>(std::make_unique<Faulty<fault>>());
+  return std::unique_ptr<PreparedLayer>(std::make_unique<Faulty<fault, Base>>());
 }
 
-// Returns all failure messages of check_primitive() on a relu of 5 channels.
-template <Fault fault>
+// Returns all failure messages of check_primitive() on a relu of 5 channels. A planar one takes volumes.
+template <Fault fault, Layout layout = Layout::blocked8>
 std::string failures() {
-  const Primitive primitive{"test.faulty", 1, DeviceKind::cpu, &describe_relu, &prepare_layer<fault>};
+  using Base = std::conditional_t<layout == Layout::planar, VolumeLayer, PreparedLayer>;
+  const Primitive primitive{"test.faulty", 1, DeviceKind::cpu, &describe_relu<layout>, &prepare_layer<fault, Base>};
   HostDevice device;
   ::testing::TestPartResultArray results;
   {
@@ -114,6 +122,15 @@ TEST(Harness, CatchesEveryFault) {
   EXPECT_THAT(failures<Fault::input_read_too_late>(), ::testing::HasSubstr("nan, should be"));
   EXPECT_THAT(failures<Fault::changes_its_mind>(), ::testing::HasSubstr("a second run gave other bits"));
   EXPECT_THAT(failures<Fault::unfinished>(), ::testing::HasSubstr("gave up"));
+  EXPECT_THAT(failures<Fault::writes_to_input>(), ::testing::HasSubstr("wrote to its input"));
+}
+
+TEST(Harness, LaysTensorsAsVolumesWhereAPrimitiveTakesThem) {
+  EXPECT_EQ((failures<Fault::none, Layout::planar>()), "");
+  const std::string message = failures<Fault::no_volumes, Layout::planar>();
+  EXPECT_THAT(message, ::testing::AllOf(::testing::HasSubstr("in volumes"), ::testing::HasSubstr("should be")));
+  EXPECT_THAT(message, ::testing::Not(::testing::HasSubstr("separate")));
+  EXPECT_EQ(failures<Fault::no_volumes>(), "");
 }
 
 TEST(Harness, AFailureNamesPrimitiveProblemFormatsAndSeed) {

@@ -118,4 +118,14 @@ Window strided_window(const Shape5& shape, Format format, std::uint64_t seed) {
   return {{nullptr, shape, format, strides}, before, before + shape.S * strides.S};
 }
 
+Window plane_major_window(const Shape5& shape) {
+  Strides strides;
+  strides.x = 1;
+  strides.y = shape.n.x;
+  strides.f = shape.n.y * strides.y;
+  strides.z = shape.f * strides.f;
+  strides.S = shape.n.z * strides.z;
+  return {{nullptr, shape, {}, strides}, 0, elements(shape)};
+}
+
 }  // namespace znni::test

@@ -33,5 +33,7 @@ struct Window {
   std::int64_t elements = 0;
 };
 [[nodiscard]] Window strided_window(const Shape5& shape, Format format, std::uint64_t seed);
+// Returns all of a block in the order of a volume whose channels lie plane by plane, [S][z][f][y][x]; planar alone.
+[[nodiscard]] Window plane_major_window(const Shape5& shape);
 
 }  // namespace znni::test

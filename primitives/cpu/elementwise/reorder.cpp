@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <span>
 
+#include "primitives/core/volume_layer.hpp"
 #include "primitives/cpu/device/estimates.hpp"
 
 namespace znni::cpu {
@@ -66,7 +67,7 @@ void reorder_rows(Executor& executor, const TensorView& planar, const TensorView
   });
 }
 
-class ReorderLayer final : public PreparedLayer {
+class ReorderLayer final : public VolumeLayer {
  public:
   explicit ReorderLayer(Executor& executor) : executor_(executor) {}
 

@@ -2,6 +2,7 @@
 // number of poolings that a row passes at once; between such chunks whole tensors lie in scratch memory.
 #include <algorithm>
 
+#include "primitives/core/volume_layer.hpp"
 #include "primitives/cpu/device/estimates.hpp"
 #include "primitives/cpu/pool/stack_model.hpp"
 #include "primitives/cpu/pool/stack_stream.hpp"
@@ -86,7 +87,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   return estimates;
 }
 
-class StackLayer final : public PreparedLayer {
+class StackLayer final : public VolumeLayer {
  public:
   StackLayer(const StackProblem& stack, const Estimate& chosen, const LayerWeights& weights, Device& device)
       : stack_(stack),
