@@ -97,6 +97,10 @@ std::uint8_t byte_from_float(float value) { return float_to_byte(value); }
 
 void read_row(ElementType type, const std::byte* from, std::int64_t count, const Normalisation& normalisation,
               float* to) {
+  if (type == ElementType::f32 && normalisation == Normalisation{}) {  // -0 stays what it is
+    std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(float));
+    return;
+  }
   if (normalisation.instead && type == ElementType::f32) return read_replacing(from, count, normalisation, to);
   if (normalisation.instead && type == ElementType::f16) return read_halves_replacing(from, count, normalisation, to);
   switch (type) {

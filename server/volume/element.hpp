@@ -13,7 +13,7 @@ namespace znni {
 [[nodiscard]] std::uint8_t byte_from_float(float value);
 
 // Computes to[i] = from[i], or what stands for it, * scale + offset for i in [0, count); `from` holds elements of
-// `type`.
+// `type`. Copies float32 bit by bit where nothing changes it.
 void read_row(ElementType type, const std::byte* from, std::int64_t count, const Normalisation& normalisation,
               float* to);
 

@@ -1,6 +1,7 @@
 #include "server/volume/reader.hpp"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "planner/network/swap_axes.hpp"
 #include "server/volume/element.hpp"
@@ -63,6 +64,29 @@ class PlaneReader {
   int axis_;
 };
 
+// Returns the floats between two places; none if there are no whole ones.
+std::optional<std::int64_t> floats_between(const std::byte* from, const std::byte* to) {
+  const std::int64_t bytes = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to)) -
+                             static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(from));
+  constexpr auto size = static_cast<std::int64_t>(sizeof(float));
+  return bytes % size == 0 ? std::optional(bytes / size) : std::nullopt;
+}
+
+// Returns the strides of `count` planes from plane z on, of all channels; none if the distances are not even.
+std::optional<Strides> even_strides(const PlaneSource& volume, std::int64_t z, std::int64_t count) {
+  const std::int64_t f = volume.shape().f;
+  const std::byte* const first = volume.plane(0, z);
+  const std::optional<std::int64_t> to_plane = count == 1 ? 0 : floats_between(first, volume.plane(0, z + 1));
+  const std::optional<std::int64_t> to_image = f == 1 ? 0 : floats_between(first, volume.plane(1, z));
+  if (!to_plane || !to_image || *to_plane < 0 || *to_image < 0) return std::nullopt;
+  for (std::int64_t j = 0; j < f; ++j) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (floats_between(first, volume.plane(j, z + i)) != j * *to_image + i * *to_plane) return std::nullopt;
+    }
+  }
+  return Strides{f * *to_image, *to_image, *to_plane, volume.shape().n.x, 1};
+}
+
 }  // namespace
 
 void read_windows(const PlaneSource& volume, const Normalisation& normalisation, std::span<const Vec3> starts,
@@ -83,6 +107,18 @@ void read_windows(const PlaneSource& volume, const Normalisation& normalisation,
 void read_windows(const VolumeView& volume, const Normalisation& normalisation, std::span<const Vec3> starts,
                   const TensorView& in, Executor& executor) {
   read_windows(WholeVolume(volume), normalisation, starts, in, executor);
+}
+
+std::optional<TensorView> window_in_place(const PlaneSource& volume, const Normalisation& normalisation, Vec3 start,
+                                          Vec3 n) {
+  const VolumeShape& shape = volume.shape();
+  const bool is_inside = covers(start, {}) && covers(shape.n, start + n);
+  if (shape.type != ElementType::f32 || normalisation != Normalisation{} || !is_inside) return std::nullopt;
+  const std::optional<Strides> strides = even_strides(volume, start.z, n.z);
+  const std::byte* const first = volume.plane(0, start.z);
+  if (!strides || reinterpret_cast<std::uintptr_t>(first) % alignof(float) != 0) return std::nullopt;
+  auto* const data = const_cast<float*>(reinterpret_cast<const float*>(first));
+  return TensorView{data + start.y * strides->y + start.x, {1, shape.f, n}, {}, *strides};
 }
 
 }  // namespace znni

@@ -1,6 +1,7 @@
 // Copies windows of an input volume into the input tensor of a pass.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "primitives/core/executor.hpp"
@@ -18,5 +19,10 @@ void read_windows(const PlaneSource& volume, const Normalisation& normalisation,
 // Reads windows of a volume in memory.
 void read_windows(const VolumeView& volume, const Normalisation& normalisation, std::span<const Vec3> starts,
                   const TensorView& in, Executor& executor);
+
+// Returns the window of extent `n` at `start` where it lies in the volume, if read_windows() would only copy it: all of
+// it inside, in float32 that is not normalised, planes at even distances. It must not be written.
+[[nodiscard]] std::optional<TensorView> window_in_place(const PlaneSource& volume, const Normalisation& normalisation,
+                                                        Vec3 start, Vec3 n);
 
 }  // namespace znni

@@ -1,6 +1,7 @@
 #include "server/volume/stitcher.hpp"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "planner/network/swap_axes.hpp"
 #include "server/volume/element.hpp"
@@ -64,6 +65,21 @@ void Stitcher::stitch(std::size_t pass, const TensorView& out, std::span<const S
   const std::int64_t count = static_cast<std::int64_t>(targets.size()) * f_out * planes;
   if (elements(out.shape) >= min_shared_voxels) return executor.parallel_for(count, task);
   for (std::int64_t index = 0; index < count; ++index) task(index, 0);
+}
+
+std::optional<TensorView> Stitcher::output_in_place(const Shape5& out, std::span<const StitchTarget> targets) const {
+  const auto is_strided = [](const AxisFragments& axis) { return axis.stride != 1; };
+  const bool is_dense = std::none_of(fragments_.begin(), fragments_.end(), is_strided);
+  if (!is_dense || offsets_.size() != 1 || targets.size() != 1 || axis_ != 0) return std::nullopt;
+  const GridPatch& patch = targets.front().patch;
+  const OutputSlab& slab = targets.front().slab;
+  const bool is_whole = patch.own_first == Vec3{} && patch.own_last == out.n;
+  const bool has_floats = reinterpret_cast<std::uintptr_t>(slab.data) % alignof(float) == 0;
+  if (!is_whole || slab.shape.type != ElementType::f32 || !has_floats) return std::nullopt;
+  const std::int64_t first = element_at(slab, 0, patch.start - Vec3{slab.first_plane, 0, 0});
+  const VolumeShape& shape = slab.shape;
+  const Strides strides{shape.f * voxels(shape.n), image_stride(shape), plane_stride(shape), shape.n.x, 1};
+  return TensorView{reinterpret_cast<float*>(slab.data) + first, out, {}, strides};
 }
 
 void Stitcher::stitch_plane(std::size_t pass, const TensorView& out, std::int64_t s, std::int64_t j,

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -30,6 +31,10 @@ class Stitcher {
   // `out` is the planar output tensor of that pass, S * fragments x f_out x n_out; targets.size() == S. Work
   // is shared out by dense planes among the workers of `executor` when there is much of it.
   void stitch(std::size_t pass, const TensorView& out, std::span<const StitchTarget> targets, Executor& executor) const;
+  // Returns where in its slab an output of shape `out` goes, if stitch() would only copy it: it is that of one patch,
+  // which owns all of it, without fragments and of one pass, in float32.
+  [[nodiscard]] std::optional<TensorView> output_in_place(const Shape5& out,
+                                                          std::span<const StitchTarget> targets) const;
 
  private:
   // A dense coordinate as a fragment of the pass has it; fragment < 0: another pass computes it.

@@ -116,6 +116,14 @@ TEST(Element, LongRowsOfHalvesAreReadAsSingleOnesAre) {
   }
 }
 
+TEST(Element, FloatsThatNothingChangesKeepTheirBits) {
+  const std::vector<float> values = {-0.0F, 1e-45F, -std::numeric_limits<float>::infinity(), 3.0F};
+  const std::vector<float> row = read_all(ElementType::f32, values, {1.0F, 0.0F});
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    EXPECT_EQ(std::bit_cast<std::uint32_t>(row[i]), std::bit_cast<std::uint32_t>(values[i])) << i;
+  }
+}
+
 TEST(Element, OutputTypesAreThoseOfTheWire) {
   EXPECT_TRUE(can_write(ElementType::f32));
   EXPECT_TRUE(can_write(ElementType::f16));

@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "planner/network/swap_axes.hpp"
 #include "primitives/core/fragments.hpp"
 #include "tests/server/volume/random_volume.hpp"
+#include "tests/support/layout.hpp"
 
 namespace znni {
 namespace {
@@ -65,6 +67,87 @@ TEST_P(Reader, LargeWindowsAreSharedOutAndEqual) {
   Random random(test::base_seed());
   const RandomVolume volume = random_volume(2, {30, 40, 50}, GetParam(), random);
   check_windows(volume, {0.5F, 1.0F}, {{0, 0, 0}, {3, 5, 7}}, {27, 38, 41}, executor_);
+}
+
+// Draws a volume and a window of it, which may reach beyond.
+struct Drawn {
+  RandomVolume volume;
+  Vec3 start;
+  Vec3 n;
+};
+Drawn drawn_window(ElementType type, Random& random) {
+  return {random_volume(random.integer(1, 3), random.vec3(3, 9), type, random), random.vec3(-1, 2), random.vec3(1, 4)};
+}
+
+TEST(WindowInPlace, IsTheWindowThatWouldBeCopied) {
+  Executor executor(1);
+  int seen = 0;
+  for (int i = 0; i < test::case_count(200); ++i) {
+    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
+    SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed));
+    Random random(seed);
+    const auto [volume, start, n] = drawn_window(ElementType::f32, random);
+    const std::optional<TensorView> view = window_in_place(WholeVolume(volume.view()), {}, start, n);
+    EXPECT_EQ(view.has_value(), covers(start, {}) && covers(volume.shape.n, start + n));
+    if (!view) continue;
+    ++seen;
+    std::vector<float> copied(static_cast<std::size_t>(volume.shape.f * voxels(n)));
+    read_windows(volume.view(), {}, std::span(&start, 1), dense_view(copied.data(), view->shape), executor);
+    EXPECT_EQ(test::load(*view), copied);
+  }
+  EXPECT_GE(seen, test::case_count(200) / 20);
+}
+
+TEST(WindowInPlace, IsNoneWhereVoxelsAreConverted) {
+  Random random(test::base_seed());
+  const auto is_in_place = [&](ElementType type, const Normalisation& normalisation) {
+    const RandomVolume volume = random_volume(2, {4, 5, 6}, type, random);
+    return window_in_place(WholeVolume(volume.view()), normalisation, {1, 1, 1}, {2, 2, 2}).has_value();
+  };
+  EXPECT_TRUE(is_in_place(ElementType::f32, {}));
+  EXPECT_FALSE(is_in_place(ElementType::f32, {2.0F, 0.0F}));
+  EXPECT_FALSE(is_in_place(ElementType::f32, {1.0F, 1.0F}));
+  EXPECT_FALSE(is_in_place(ElementType::f32, {1.0F, 0.0F, 0.0F}));
+  for (const ElementType type : {ElementType::f16, ElementType::u16, ElementType::u8}) {
+    EXPECT_FALSE(is_in_place(type, {}));
+  }
+}
+
+TEST(WindowInPlace, IsNoneBetweenFloats) {
+  const std::vector<float> memory(3);
+  const VolumeView volume{reinterpret_cast<const std::byte*>(memory.data()) + 2, {1, {1, 1, 2}}};
+  EXPECT_FALSE(window_in_place(WholeVolume(volume), {}, {}, {1, 1, 2}));
+}
+
+// The planes of a volume in memory from `split` on lie 1024 floats further on, as behind the end of a ring.
+class SplitSource final : public PlaneSource {
+ public:
+  SplitSource(const VolumeShape& shape, std::int64_t split) : shape_(shape), split_(split), memory_(4096) {}
+  const VolumeShape& shape() const override { return shape_; }
+  void want(const PlaneRange& /*planes*/) override {}
+  bool here() const override { return true; }
+  Result<void> wait(const std::stop_token& /*stop*/) override { return {}; }
+  const std::byte* plane(std::int64_t image, std::int64_t z) const override {
+    const std::int64_t floats = image * image_stride(shape_) + z * plane_stride(shape_) + (z < split_ ? 0 : 1024);
+    return reinterpret_cast<const std::byte*>(memory_.data() + floats);
+  }
+
+ private:
+  VolumeShape shape_;
+  std::int64_t split_;
+  std::vector<float> memory_;
+};
+
+TEST(WindowInPlace, HasPlanesAtEvenDistances) {
+  const VolumeShape shape{2, {6, 3, 4}, ElementType::f32, VolumeOrder::plane_major};
+  const SplitSource source(shape, 3);
+  for (std::int64_t first = 0; first < 6; ++first) {
+    for (std::int64_t count = 1; first + count <= 6; ++count) {
+      const bool is_split = first < 3 && first + count > 3 && count > 2;  // two planes always are at one distance
+      EXPECT_EQ(window_in_place(source, {}, {first, 1, 1}, {count, 2, 3}).has_value(), !is_split)
+          << count << " planes from " << first;
+    }
+  }
 }
 
 TEST_P(Reader, AVolumeInMemoryIsASource) {

@@ -4,12 +4,14 @@
 
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <vector>
 
 #include "planner/network/swap_axes.hpp"
 #include "primitives/core/half.hpp"
 #include "tests/server/volume/random_volume.hpp"
+#include "tests/support/layout.hpp"
 
 namespace znni {
 namespace {
@@ -176,6 +178,75 @@ TEST(Stitcher, LargeOutputsAreSharedOutAndEqual) {
   std::vector<float> data = pass_output(*geometry, 0, dense_view(nullptr, out));
   Stitcher(*geometry).stitch(0, dense_view(data.data(), out), scene.targets, executor);
   check_scene(scene);
+}
+
+// Returns the geometry of a pooling of stride 1, whose pass is the whole output.
+Geometry dense_geometry(std::int64_t S) {
+  Network network;
+  network.nodes = {{"pool", Pooling{PoolKind::max, Vec3::cube(2), Vec3::cube(1)}, {0}}};
+  return make_geometry(network, {{4, 5, 6}, S, {PoolMode::fragments}}).value();
+}
+
+// Lets each patch of a scene own all that it computes, in a slab that begins where it does.
+Scene owned_scene(const Geometry& geometry, ElementType type, Random& random) {
+  Scene scene;
+  scene.shape = {2, geometry.patch_output + random.vec3(0, 2), type, test::random_order(random)};
+  scene.bytes.assign(static_cast<std::size_t>(volume_bytes(scene.shape)), std::byte{0x5a});
+  const GridPatch patch{scene.shape.n - geometry.patch_output + Vec3{5, 0, 0}, {}, geometry.patch_output};
+  scene.targets.assign(static_cast<std::size_t>(geometry.choice.S), {patch, {5, scene.bytes.data(), scene.shape}});
+  return scene;
+}
+
+Shape5 output_of(const Geometry& geometry) {
+  Shape5 out = geometry.values.back();
+  out.f = 2;
+  return out;
+}
+
+TEST(OutputInPlace, IsWhereTheOutputIsStitchedTo) {
+  const Geometry geometry = dense_geometry(1);
+  for (int i = 0; i < test::case_count(20); ++i) {
+    Random random(test::base_seed() + static_cast<std::uint64_t>(i));
+    const Scene scene = owned_scene(geometry, ElementType::f32, random);
+    const std::optional<TensorView> place = Stitcher(geometry).output_in_place(output_of(geometry), scene.targets);
+    ASSERT_TRUE(place);
+    test::store(pass_output(geometry, 0, *place), *place);
+    check_scene(scene);
+  }
+}
+
+TEST(OutputInPlace, IsNoneWhereOutputIsCutOrConverted) {
+  Random random(test::base_seed());
+  const auto is_in_place = [](const Geometry& geometry, const Scene& scene) {
+    return Stitcher(geometry).output_in_place(output_of(geometry), scene.targets).has_value();
+  };
+  const Geometry geometry = dense_geometry(1);
+  Scene scene = owned_scene(geometry, ElementType::f32, random);
+  EXPECT_TRUE(is_in_place(geometry, scene));
+  scene.targets.front().patch.own_first.y = 1;
+  EXPECT_FALSE(is_in_place(geometry, scene));
+  scene.targets.front().patch.own_first.y = 0;
+  scene.targets.front().patch.own_last.z -= 1;
+  EXPECT_FALSE(is_in_place(geometry, scene));
+  for (const ElementType type : {ElementType::f16, ElementType::u8}) {
+    EXPECT_FALSE(is_in_place(geometry, owned_scene(geometry, type, random)));
+  }
+  EXPECT_FALSE(is_in_place(dense_geometry(2), owned_scene(dense_geometry(2), ElementType::f32, random)));
+  scene = owned_scene(geometry, ElementType::f32, random);
+  scene.targets.front().slab.data += 2;  // between floats
+  EXPECT_FALSE(is_in_place(geometry, scene));
+}
+
+TEST(OutputInPlace, IsNoneOfFragmentsAndPasses) {
+  Random random(test::base_seed());
+  Network network;
+  network.nodes = {{"pool", Pooling{PoolKind::max, Vec3::cube(2), Vec3::cube(2)}, {0}}};
+  for (const PoolMode mode : {PoolMode::fragments, PoolMode::plain}) {
+    const Vec3 input = Vec3::cube(mode == PoolMode::plain ? 4 : 3);
+    const Geometry geometry = make_geometry(network, {input, 1, {mode}}).value();
+    const Scene scene = owned_scene(geometry, ElementType::f32, random);
+    EXPECT_FALSE(Stitcher(geometry).output_in_place(output_of(geometry), scene.targets));
+  }
 }
 
 }  // namespace
