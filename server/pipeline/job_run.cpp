@@ -1,6 +1,7 @@
 #include "server/pipeline/job_run.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -26,12 +27,27 @@ Result<void> first_failure(const std::vector<Result<void>>& results) {
   return failure;
 }
 
+// Returns the floats from the first of a planar view of one input to the end of its last.
+std::int64_t extent_of(const TensorView& view) {
+  const Vec3 last = view.shape.n - Vec3::cube(1);
+  const Strides& strides = view.strides;
+  return (view.shape.f - 1) * strides.f + last.z * strides.z + last.y * strides.y + last.x + 1;
+}
+
+// Returns whether two such views lie in one memory.
+bool overlap(const TensorView& a, const TensorView& b) {
+  const std::less_equal<const float*> is_before;
+  return !is_before(a.data + extent_of(a), b.data) && !is_before(b.data + extent_of(b), a.data);
+}
+
 // A socket's rung and what it computes in a round.
 struct SocketWork {
   SocketRung by;
   std::vector<StitchTarget> targets;  // S
   std::vector<Vec3> starts;
   std::unique_ptr<Guests> guests;  // in its last entries; mostly nullptr
+  bool reads_in_place = false;     // the window under way, in the volume
+  bool writes_in_place = false;    // its output, in the slab
   StageSeconds stages;
 };
 
@@ -58,7 +74,8 @@ class SideBySide final : public PatchStrategy {
     if (work.blend) blender_.emplace(work.output, geometry_.patch_output, *work.blend);
     const auto batch = static_cast<std::size_t>(S());
     for (const SocketRung& socket : work.sockets) {
-      sockets_.push_back({socket, std::vector<StitchTarget>(batch), std::vector<Vec3>(batch), nullptr, {}});
+      sockets_.push_back(
+          {socket, std::vector<StitchTarget>(batch), std::vector<Vec3>(batch), nullptr, false, false, {}});
     }
   }
 
@@ -170,15 +187,21 @@ class SideBySide final : public PatchStrategy {
     const GridPatch& patch = socket.targets.front().patch;
     Result<void> begun = patch.continues ? Result<void>() : rung.forget(work_.job.schedule.whole_steps);
     if (!begun) return begun;
+    const Result<void> ran = run_passes(socket, patch, stop);
+    rung.redirect(nullptr, nullptr);  // volumes do not stay
+    return ran;
+  }
+
+  Result<void> run_passes(SocketWork& socket, const GridPatch& patch, const std::stop_token& stop) {
     const std::size_t count = pass_count(geometry_);
     const std::size_t first = static_cast<std::size_t>(patch.phase) * count;
     for (std::size_t pass = first; pass < first + count; ++pass) {
       const Pass& now = geometry_.passes[pass];
       if (now.first_node < 0) read_input(socket, now.shift);
       if (Result<void> ran = run_layers(socket, pass, stop); !ran) return ran;
-      if (blender_) continue;
+      if (blender_ || socket.writes_in_place) continue;
       const StageTimer timer(socket.stages.stitch);
-      patches_.stitch(pass, rung.output(), socket.targets, *socket.by.executor);
+      patches_.stitch(pass, socket.by.rung->output(), socket.targets, *socket.by.executor);
     }
     return {};
   }
@@ -193,12 +216,30 @@ class SideBySide final : public PatchStrategy {
     const Vec3 begin = geometry_.read_begin + shift;
     for (std::size_t s = 0; s < socket.starts.size(); ++s) socket.starts[s] = socket.targets[s].patch.start + begin;
     leave_frame(socket);
+    redirect(socket);
+    if (socket.reads_in_place) return;
     const TensorView in = socket.by.rung->input();
     const std::int64_t own = in.shape.S - (socket.guests ? socket.guests->entries() : 0);
     const std::span starts(socket.starts.data(), static_cast<std::size_t>(own));
     patches_.read(starts, entries_of(in, 0, own), *socket.by.executor);
     if (blender_) clear_beyond_window(in, *socket.by.executor);
     if (socket.guests) socket.guests->read(begin, in, *socket.by.executor);
+  }
+
+  // Has a pass read and write in the memory of the volume and of the slab, where it can.
+  void redirect(SocketWork& socket) const {
+    PreparedSchedule& rung = *socket.by.rung;
+    std::optional<TensorView> window;
+    std::optional<TensorView> place;
+    const bool is_alone = S() == 1 && !blender_;
+    if (is_alone && rung.reads_volumes()) {
+      window = patches_.window_in_place(socket.starts.front(), rung.input().shape.n);
+    }
+    if (is_alone && rung.writes_volumes()) place = patches_.output_in_place(rung.output().shape, socket.targets);
+    if (window && place && overlap(*window, *place)) window.reset();  // a client may give one memory for both
+    socket.reads_in_place = window.has_value();
+    socket.writes_in_place = place.has_value();
+    rung.redirect(window ? &*window : nullptr, place ? &*place : nullptr);
   }
 
   // Converts places in the framed volume, by which padding is set, to places in the volume itself, which is read.

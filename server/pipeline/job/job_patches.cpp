@@ -48,6 +48,11 @@ void JobPatches::read(std::span<const Vec3> starts, const TensorView& to, Execut
   read_windows(input_.source(), job_.input.normalisation, starts, to, executor, axis_);
 }
 
+std::optional<TensorView> JobPatches::window_in_place(Vec3 start, Vec3 n) const {
+  if (axis_ != 0) return std::nullopt;
+  return znni::window_in_place(input_.source(), job_.input.normalisation, start, n);
+}
+
 Result<void> JobPatches::deliver(std::int64_t done, const StageSeconds& stages) {
   done_ = done;
   gain_.tell(done_, stages);

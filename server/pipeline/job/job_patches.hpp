@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <stop_token>
 
@@ -57,6 +58,9 @@ class JobPatches {
   [[nodiscard]] bool is_here() const { return input_.source().here(); }
   // Reads the windows at the places `starts` of the source, as float32. Several threads may call it at once.
   void read(std::span<const Vec3> starts, const TensorView& to, Executor& executor) const;
+  // Returns the window of extent `n` at `start` where it lies in the source, if a layer may read it there
+  // (window_in_place()).
+  [[nodiscard]] std::optional<TensorView> window_in_place(Vec3 start, Vec3 n) const;
 
   // Aims the entries of a batch at the patches from `first` on (SlabQueue::aim).
   [[nodiscard]] Result<void> aim(std::int64_t first, std::span<StitchTarget> targets) {
@@ -65,6 +69,10 @@ class JobPatches {
   // Stitches what a pass wrote into the entries of its batch. Several threads may call it at once.
   void stitch(std::size_t pass, const TensorView& from, std::span<const StitchTarget> to, Executor& executor) const {
     stitcher_.stitch(pass, from, to, executor);
+  }
+  // Does what Stitcher::output_in_place() does.
+  [[nodiscard]] std::optional<TensorView> output_in_place(const Shape5& out, std::span<const StitchTarget> to) const {
+    return stitcher_.output_in_place(out, to);
   }
   // Tells the job that patches [0, done) are stitched and took `stages`, and delivers the rows that they complete.
   [[nodiscard]] Result<void> deliver(std::int64_t done, const StageSeconds& stages);

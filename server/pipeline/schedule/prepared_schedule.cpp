@@ -1,5 +1,6 @@
 #include "server/pipeline/schedule/prepared_schedule.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <limits>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "planner/plan/pairs.hpp"
 #include "primitives/core/clock_time.hpp"
 #include "primitives/core/index.hpp"
+#include "primitives/core/volume_layer.hpp"
 #include "primitives/hybrid/divided_layer.hpp"
 #include "server/pipeline/job/job_cancelled.hpp"
 #include "server/pipeline/schedule/swapped_kernels.hpp"
@@ -23,6 +25,12 @@ ValueOutside outside_of(const Call& call, const SegmentDesign& design) {
   if (design.steps[first].node < 0 || !(call.is_reorder || last.reorder.empty())) return {};
   return {design.network, design.geometry, last.node};
 }
+
+bool reads(const Call& call, int tensor) {
+  return std::find(call.inputs.begin(), call.inputs.end(), tensor) != call.inputs.end();
+}
+
+bool takes_volumes(const PreparedLayer& layer) { return dynamic_cast<const VolumeLayer*>(&layer) != nullptr; }
 
 }  // namespace
 
@@ -49,11 +57,11 @@ Result<PreparedSchedule> PreparedSchedule::open(RungDesign design, const Network
   if (!memory) return memory.error();
   Result<PreparedSchedule> rung = open_in(*std::move(memory), std::move(whole), weights, devices, poison);
   if (!rung) return rung;
-  const Schedule& schedule = rung->design_.schedule;
-  const TensorView output = rung->memory_.view(schedule.tensors[index(schedule.output)]);
-  rung->aim(rung->memory_.view(schedule.tensors.front()).data, output);
-  ensure(rung->input_.data != nullptr && output.data != nullptr, "input and output of a rung lie in its memory");
-  ensure(rung->input_.format == Format{} && output.format == Format{}, "a pass begins and ends planar");
+  rung->aim(rung->own_input(), rung->own_output());
+  const TensorView& input = rung->input_;
+  const TensorView& output = rung->output_;
+  ensure(input.data != nullptr && output.data != nullptr, "input and output of a rung lie in its memory");
+  ensure(input.format == Format{} && output.format == Format{}, "a pass begins and ends planar");
   return rung;
 }
 
@@ -71,6 +79,8 @@ Result<PreparedSchedule> PreparedSchedule::open_in(ScheduleMemory memory, Segmen
     prepared.tasks_.push_back(std::move(*task));
   }
   prepared.lay_histories();
+  prepared.reads_volumes_ = prepared.can_read_volumes();
+  prepared.writes_volumes_ = prepared.can_write_volumes();
   return prepared;
 }
 
@@ -132,15 +142,42 @@ TensorView PreparedSchedule::read_part(const Call& call, std::size_t input) cons
 }
 
 // Sets all views: those of slabs and of held inputs are set again before each run.
-void PreparedSchedule::aim(float* input, const TensorView& output) {
-  input_ = dense_view(input, tensor(0).shape, tensor(0).format);
+void PreparedSchedule::aim(const TensorView& input, const TensorView& output) {
+  input_ = input;
   output_ = output;
-  if (input_history_ >= 0) histories_[index(input_history_)].move_to(input);
+  if (input_history_ >= 0) histories_[index(input_history_)].move_to(input.data);
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     const Call& call = design_.schedule.calls[i];
     for (std::size_t j = 0; j < call.inputs.size(); ++j) tasks_[i].inputs[j] = read_part(call, j);
     tasks_[i].output = written_part(call.output);
   }
+}
+
+bool PreparedSchedule::can_read_volumes() const {
+  if (gpu_ != nullptr || input_history_ >= 0 || geometry().stem.last >= 0 || tensor(0).around != Border{}) return false;
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    if (reads(design_.schedule.calls[i], 0) && !takes_volumes(*tasks_[i].layer)) return false;
+  }
+  return true;
+}
+
+bool PreparedSchedule::can_write_volumes() const {
+  const int output = design_.schedule.output;
+  if (gpu_ != nullptr || geometry().choice.streamed || tensor(output).around != Border{}) return false;
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    const Call& call = design_.schedule.calls[i];
+    if (reads(call, output)) return false;
+    if (call.output == output && (call.writes_slab || !takes_volumes(*tasks_[i].layer))) return false;
+  }
+  return true;
+}
+
+void PreparedSchedule::redirect(const TensorView* input, const TensorView* output) {
+  if (input == nullptr && output == nullptr && !is_redirected_) return;
+  is_redirected_ = input != nullptr || output != nullptr;
+  aim(input == nullptr ? own_input() : *input, output == nullptr ? own_output() : *output);
+  ensure(input_.shape == tensor(0).shape && output_.shape == tensor(design_.schedule.output).shape,
+         "volumes hold what a pass reads and writes");
 }
 
 void PreparedSchedule::aim_at_held(const Pass& pass) {
@@ -184,7 +221,7 @@ Result<void> PreparedSchedule::run_pass(std::size_t pass, const std::stop_token&
 
 Result<void> PreparedSchedule::run_micro_batch(float* input, const TensorView& output, std::int64_t number,
                                                const std::stop_token& stop) {
-  aim(input, output);
+  aim(dense_view(input, tensor(0).shape, tensor(0).format), output);
   planes_ = saturated;  // all nodes run: idle ones are counted by passes alone
   for (History& history : histories_) history.begin(number);
   return run_window(stop, {});

@@ -37,6 +37,13 @@ class PreparedSchedule {
   // streamed net the new planes alone, must be filled before run_pass() if the pass reads a new window.
   [[nodiscard]] TensorView input() const { return written_part(0); }
   [[nodiscard]] const TensorView& output() const { return output_; }
+  // Return whether passes of a rung may read their input, or write their output, in a volume's own memory: all layers
+  // that do so are VolumeLayers, and nothing of the tensor is kept for later steps.
+  [[nodiscard]] bool reads_volumes() const { return reads_volumes_; }
+  [[nodiscard]] bool writes_volumes() const { return writes_volumes_; }
+  // Has passes read this view instead of input(), and write that one instead of output(), until the next call. They are
+  // of the same shapes, and lie in volumes or, where they are null, in the rung's own memory.
+  void redirect(const TensorView* input, const TensorView* output);
   // Tells a network that pads where the patches of the next pass begin in the framed volume of extent `volume`; both
   // are counted as in the geometry. Without it nothing outside is set, as when layers are timed.
   void place(std::span<const Vec3> starts, Vec3 volume);
@@ -102,7 +109,12 @@ class PreparedSchedule {
   [[nodiscard]] TensorView written_part(int number) const;
   [[nodiscard]] TensorView read_part(const Call& call, std::size_t input) const;
 
-  void aim(float* input, const TensorView& output);
+  // Return what a rung reads and writes if it is not redirected.
+  [[nodiscard]] TensorView own_input() const { return memory_.view(tensor(0)); }
+  [[nodiscard]] TensorView own_output() const { return memory_.view(tensor(design_.schedule.output)); }
+  void aim(const TensorView& input, const TensorView& output);
+  [[nodiscard]] bool can_read_volumes() const;
+  [[nodiscard]] bool can_write_volumes() const;
   void aim_at_held(const Pass& pass);
   void aim_at_slab(std::int64_t begin);
 
@@ -127,6 +139,9 @@ class PreparedSchedule {
   std::int64_t planes_ = saturated;  // of the stream, to the end of the step that runs; saturated: it is whole
   TensorView input_;                 // as a whole
   TensorView output_;
+  bool reads_volumes_ = false;
+  bool writes_volumes_ = false;
+  bool is_redirected_ = false;
   PatchPositions positions_;
 };
 

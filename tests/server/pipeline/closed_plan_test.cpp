@@ -69,7 +69,8 @@ class ClosedNetworks : public testing::Test {
     const GeometryChoice choice = closed_choice(valid_.network, volume_, *random_);
     engine_.reset();  // before the device that they use
     made_.engine.reset();
-    made_ = test::open_bench(valid_.network, {choice});
+    made_ = test::open_bench(valid_.network, {choice},
+                             random_->chance(0.5) ? test::oracle_backend() : test::in_place_backend());
     engine_ = Engine::open(valid_.network, valid_.weights, made_.plan, made_.catalogue, *made_.device).value();
     return choice.closed != Vec3{};
   }

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
+#include <vector>
 
 #include "server/volume/plane_source.hpp"
 #include "tests/server/pipeline/engine_bench.hpp"
@@ -22,8 +24,9 @@ using test::RandomVolume;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-EngineBench open_on(int sockets, const Network& network, const GeometryChoice& choice) {
-  return test::open_bench(network, {choice}, test::oracle_backend(), sockets);
+EngineBench open_on(int sockets, const Network& network, const GeometryChoice& choice,
+                    const Backend& backend = test::oracle_backend()) {
+  return test::open_bench(network, {choice}, backend, sockets);
 }
 
 // Draws patches or a stream.
@@ -44,7 +47,8 @@ TEST(JobRun, AnyNumberOfSocketsGivesTheSameVolumeBitByBit) {
     const std::int64_t max_held = random.chance(0.5) ? random.integer(1, 40000) : saturated;
     std::vector<float> first;
     for (const int sockets : {1, 2, 3}) {
-      const EngineBench made = open_on(sockets, network, *choice);
+      const Backend& backend = sockets == 3 ? test::in_place_backend() : test::oracle_backend();
+      const EngineBench made = open_on(sockets, network, *choice, backend);
       const JobOutcome outcome =
           test::run_job(*made.engine, volume.view(), {}, ElementType::f32, VolumeOrder::image_major, max_held);
       ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
@@ -216,6 +220,117 @@ TEST(JobRun, WantsNoMorePlanesThanItsEstimateSays) {
     ASSERT_TRUE(made.engine->run(job, {}));
     EXPECT_LE(source.most, estimate.input_planes);
   }
+}
+
+// Counts how often it is asked where planes are.
+class AskedSource final : public PlaneSource {
+ public:
+  explicit AskedSource(const VolumeView& volume) : whole_(volume) {}
+  const VolumeShape& shape() const override { return whole_.shape(); }
+  void want(const PlaneRange& /*planes*/) override {}
+  bool here() const override { return true; }
+  Result<void> wait(const std::stop_token& /*stop*/) override { return {}; }
+  const std::byte* plane(std::int64_t image, std::int64_t z) const override {
+    ++asked;
+    return whole_.plane(image, z);
+  }
+
+  mutable std::atomic<std::int64_t> asked = 0;
+
+ private:
+  WholeVolume whole_;
+};
+
+// Returns a network whose patches are computed as they are: a convolution of 3.
+Network one_convolution() {
+  Network network;
+  network.nodes = {{"conv", Convolution{2, Vec3::cube(3), Vec3::cube(1), {}}, {0}}};
+  return network;
+}
+
+// Runs a job for a volume of one patch. Says how often the volume was asked for planes, and whether the slab was
+// written before its patch was stitched.
+struct PatchRun {
+  std::vector<float> values;
+  std::int64_t asked = 0;
+  bool was_written = false;
+};
+PatchRun run_patch(const Backend& backend, const RandomVolume& volume, const Normalisation& normalisation,
+                   ElementType type) {
+  GeometryChoice choice;
+  choice.pass_input = volume.shape.n;
+  const EngineBench made = test::open_bench(one_convolution(), {choice}, backend);
+  AskedSource source(volume.view());
+  JobOutcome outcome;
+  VolumeJob job = test::recorded_job(volume.view(), made.engine->estimate(volume.shape)->output, type,
+                                     VolumeOrder::plane_major, outcome);
+  job.input.source = &source;
+  job.input.normalisation = normalisation;
+  OutputSlab opened;
+  job.sink.slab = [&, slab = job.sink.slab](std::int64_t first, std::int64_t planes) {
+    Result<OutputSlab> made_slab = slab(first, planes);
+    if (made_slab) opened = *made_slab;
+    return made_slab;
+  };
+  PatchRun ran;
+  made.engine->observe([&](const CallTime&) {
+    const std::byte* const end = opened.data + volume_bytes(opened.shape);
+    ran.was_written =
+        std::any_of(static_cast<const std::byte*>(opened.data), end, [](std::byte b) { return b != std::byte{}; });
+  });
+  outcome.statistics = made.engine->run(job, {});
+  EXPECT_TRUE(outcome.statistics);
+  ran.asked = source.asked;
+  ran.values = test::output_values(outcome);
+  return ran;
+}
+
+TEST(JobRun, APatchIsReadAndWrittenInPlaceWhereItsLayersTakeVolumes) {
+  for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) {
+    Random random(seed);
+    const RandomVolume volume = test::random_volume(1, {6, 7, 8}, ElementType::f32, random);
+    const PatchRun copied = run_patch(test::oracle_backend(), volume, {}, ElementType::f32);
+    const PatchRun in_place = run_patch(test::in_place_backend(), volume, {}, ElementType::f32);
+    EXPECT_EQ(in_place.values, copied.values);
+    EXPECT_GE(copied.asked, 6 * 7);  // once a row
+    EXPECT_LE(in_place.asked, 2 * 6);
+    EXPECT_FALSE(copied.was_written);
+    EXPECT_TRUE(in_place.was_written);
+  }
+}
+
+TEST(JobRun, VoxelsThatAreConvertedAreCopied) {
+  Random random(1);
+  const RandomVolume volume = test::random_volume(1, {6, 7, 8}, ElementType::f32, random);
+  const Normalisation normalisation{0.5F, 0.25F};
+  const PatchRun copied = run_patch(test::oracle_backend(), volume, normalisation, ElementType::f16);
+  const PatchRun converted = run_patch(test::in_place_backend(), volume, normalisation, ElementType::f16);
+  EXPECT_EQ(converted.values, copied.values);
+  EXPECT_GE(converted.asked, 6 * 7);
+  EXPECT_FALSE(converted.was_written);
+}
+
+// A client may have its output written over its input.
+TEST(JobRun, OneMemoryMayBeInputAndOutput) {
+  Random random(1);
+  const RandomVolume volume = test::random_volume(1, {6, 7, 8}, ElementType::f32, random);
+  const PatchRun wanted = run_patch(test::oracle_backend(), volume, {}, ElementType::f32);
+  GeometryChoice choice;
+  choice.pass_input = volume.shape.n;
+  const EngineBench made = test::open_bench(one_convolution(), {choice}, test::in_place_backend());
+  JobOutcome outcome;
+  VolumeJob job = test::recorded_job(volume.view(), made.engine->estimate(volume.shape)->output, ElementType::f32,
+                                     VolumeOrder::plane_major, outcome);
+  std::vector<std::byte> shared = volume.bytes;
+  shared.resize(static_cast<std::size_t>(std::max(volume_bytes(volume.shape), volume_bytes(outcome.shape))));
+  AskedSource source({shared.data(), volume.shape});
+  job.input.source = &source;
+  job.sink.slab = [&](std::int64_t first, std::int64_t) -> Result<OutputSlab> {
+    return OutputSlab{first, shared.data(), outcome.shape};
+  };
+  ASSERT_TRUE(made.engine->run(job, {}));
+  EXPECT_EQ(test::output_values(outcome), wanted.values);
+  EXPECT_GE(source.asked, 6 * 7);  // it is copied
 }
 
 TEST(JobRun, TakesTheMemoryOfAllSockets) {

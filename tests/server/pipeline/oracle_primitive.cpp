@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "primitives/core/volume_layer.hpp"
 #include "tests/oracle/oracle.hpp"
 #include "tests/oracle/stacks.hpp"
 #include "tests/support/layout.hpp"
@@ -27,7 +28,8 @@ Result<std::vector<Estimate>> describe_any(const LayerProblem& problem, const De
   return std::vector<Estimate>{estimate};
 }
 
-class OracleLayer final : public PreparedLayer {
+template <class Base>
+class OracleLayer final : public Base {
  public:
   OracleLayer(LayerProblem problem, const LayerWeights& weights, bool fails)
       : problem_(std::move(problem)), weights_(weights), fails_(fails) {}
@@ -61,16 +63,18 @@ class OracleLayer final : public PreparedLayer {
   Vec3 whole_;
 };
 
-template <bool fails>
+template <bool fails, class Base = PreparedLayer>
 Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate&,
                                                const LayerWeights& weights, Arena& persistent, Device&) {
   const std::span<std::byte> copy = persistent.grant("bias copy");
   ensure(copy.size() == 24, "the declared bytes");
   std::memset(copy.data(), 1, copy.size());
-  return std::unique_ptr<PreparedLayer>(std::make_unique<OracleLayer>(problem, weights, fails));
+  return std::unique_ptr<PreparedLayer>(std::make_unique<OracleLayer<Base>>(problem, weights, fails));
 }
 
 constinit const Primitive oracle_primitive{"test.oracle", 1, DeviceKind::cpu, describe_any, prepare<false>};
+constinit const Primitive in_place_primitive{"test.in_place", 1, DeviceKind::cpu, describe_any,
+                                             prepare<false, VolumeLayer>};
 constinit const Primitive failing_primitive{"test.failing", 1, DeviceKind::cpu, describe_any, prepare<true>};
 
 // Two workers and the memory of another device.
@@ -152,13 +156,16 @@ Result<std::unique_ptr<Device>> open_oracle(const DeviceSpec&, std::int64_t host
 }
 
 constexpr std::array<const Primitive*, 1> oracle_table = {&oracle_primitive};
+constexpr std::array<const Primitive*, 1> in_place_table = {&in_place_primitive};
 constexpr std::array<const Primitive*, 1> failing_table = {&failing_primitive};
 const Backend oracle_row{"test", probe, open_oracle, oracle_table};
+const Backend in_place_row{"in place", probe, open_oracle, in_place_table};
 const Backend failing_row{"failing", probe, open_oracle, failing_table};
 
 }  // namespace
 
 const Backend& oracle_backend() { return oracle_row; }
+const Backend& in_place_backend() { return in_place_row; }
 const Backend& failing_backend() { return failing_row; }
 
 std::unique_ptr<Device> host_device(std::int64_t budget, std::byte fill, int sockets) {

@@ -9,8 +9,9 @@
 
 namespace znni::test {
 
-[[nodiscard]] const Backend& oracle_backend();   // "test.oracle"
-[[nodiscard]] const Backend& failing_backend();  // "test.failing": as test.oracle, but every run fails
+[[nodiscard]] const Backend& oracle_backend();    // "test.oracle"
+[[nodiscard]] const Backend& in_place_backend();  // "test.in_place": as test.oracle, but it takes volumes
+[[nodiscard]] const Backend& failing_backend();   // "test.failing": as test.oracle, but every run fails
 
 // Returns a device in plain host memory with a hard budget and two workers, for each of its sockets. Every byte that it
 // gives is `fill`.

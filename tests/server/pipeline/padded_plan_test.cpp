@@ -78,7 +78,8 @@ TEST(PaddedNetworks, EqualTheirDefinitionInAnyPatchesAndStreams) {
       if (const auto stream = test::random_stream(valid.network, random)) ladder = {*stream};
     }
     SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + in_words(valid.network));
-    EngineBench made = test::open_bench(valid.network, ladder);
+    EngineBench made =
+        test::open_bench(valid.network, ladder, random.chance(0.5) ? test::oracle_backend() : test::in_place_backend());
     Result<std::unique_ptr<Engine>> engine =
         Engine::open(valid.network, valid.weights, made.plan, made.catalogue, *made.device);
     ASSERT_TRUE(engine) << engine.error().message;

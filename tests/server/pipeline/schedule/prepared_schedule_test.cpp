@@ -12,6 +12,7 @@
 #include "tests/server/pipeline/split_plan.hpp"
 #include "tests/server/pipeline/streams.hpp"
 #include "tests/support/host_sim.hpp"
+#include "tests/support/layout.hpp"
 
 namespace znni {
 namespace {
@@ -125,6 +126,78 @@ TEST_F(PreparedScheduleOfRung, RefusesWhenPersistentMemoryIsNotThere) {
   ASSERT_FALSE(rung);
   EXPECT_EQ(rung.error().code, ErrorCode::over_budget);
   EXPECT_THAT(rung.error().message, HasSubstr("bias copy"));
+}
+
+class PreparedScheduleInPlace : public PreparedScheduleOfRung {
+ protected:
+  // Opens a rung on primitives of a back end.
+  PreparedSchedule open(const Backend& backend, const GeometryChoice& choice) {
+    const Backend* const rows[] = {&backend};
+    catalogue_ = Catalogue::make(rows).value();
+    Random random(1);
+    plan_ = test::hand_plan(network_, {choice}, catalogue_, device_->spec(), random).value();
+    RungDesign made = design_rung(network_, plan_.ladder[0], catalogue_, device_->spec()).value();
+    block_ = device_->reserve(MemorySpace::host, made.packing.bytes, "test").value();
+    return PreparedSchedule::open(std::move(made), weights_, block_.data(), *device_).value();
+  }
+
+  // Returns a tensor in a volume of its own.
+  TensorView in_volume(const Shape5& shape) {
+    test::Window window = test::plane_major_window(shape);
+    volumes_.emplace_back(static_cast<std::size_t>(window.elements));
+    window.view.data = volumes_.back().data();
+    return window.view;
+  }
+
+  Network network_ = test::simple_network(1);
+  NetworkWeights weights_ = random_weights(network_, 1);
+  GeometryChoice choice_ = test::choice_of(network_, PoolMode::fragments, 0);
+  Reservation block_;
+  std::vector<std::vector<float>> volumes_;
+};
+
+TEST_F(PreparedScheduleInPlace, ReadsAndWritesVolumesUntilItIsTurnedBack) {
+  PreparedSchedule rung = open(test::in_place_backend(), choice_);
+  ASSERT_TRUE(rung.reads_volumes() && rung.writes_volumes());
+  Random random(2);
+  const std::vector<float> voxels = random.normals(elements(rung.input().shape));
+  test::store(voxels, rung.input());
+  ASSERT_TRUE(rung.run_pass(0, {}));
+  const std::vector<float> wanted = test::load(rung.output());
+
+  test::nans({block_.data(), static_cast<std::size_t>(block_.bytes())}, MemorySpace::host);
+  const TensorView own = rung.output();
+  const TensorView input = in_volume(rung.input().shape);
+  const TensorView output = in_volume(own.shape);
+  test::store(voxels, input);
+  rung.redirect(&input, &output);
+  EXPECT_EQ(rung.output().data, output.data);
+  ASSERT_TRUE(rung.run_pass(0, {}));
+  EXPECT_EQ(test::load(output), wanted);
+
+  rung.redirect(&input, nullptr);
+  ASSERT_TRUE(rung.run_pass(0, {}));
+  EXPECT_EQ(rung.output().data, own.data);
+  EXPECT_EQ(test::load(own), wanted);
+
+  std::fill(volumes_[0].begin(), volumes_[0].end(), std::nanf(""));
+  rung.redirect(nullptr, nullptr);
+  test::store(voxels, rung.input());
+  ASSERT_TRUE(rung.run_pass(0, {}));
+  EXPECT_EQ(test::load(rung.output()), wanted);
+}
+
+TEST_F(PreparedScheduleInPlace, AsksItsPrimitives) {
+  const PreparedSchedule rung = open(test::oracle_backend(), choice_);
+  EXPECT_FALSE(rung.reads_volumes() || rung.writes_volumes());
+}
+
+TEST_F(PreparedScheduleInPlace, StreamsKeepTheirOwnTensors) {
+  GeometryChoice choice = choice_;
+  choice.pass_input.z = 4;
+  choice.streamed = true;
+  const PreparedSchedule rung = open(test::in_place_backend(), choice);
+  EXPECT_FALSE(rung.reads_volumes() || rung.writes_volumes());
 }
 
 class PreparedScheduleOfSegment : public testing::Test {
