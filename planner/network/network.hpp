@@ -113,10 +113,10 @@ struct Crop {
   bool reflects = false;  // what it pads; none of a valid network does (planner/network/padding.hpp)
   bool operator==(const Crop&) const = default;
 };
+inline constexpr std::size_t max_stages = 128;  // of a stack
 // Poolings of stride 1, scales and shifts and activations, one after the other (StackProblem); made by a graph pass.
 // Its poolings make their padding themselves: what its input has beyond the volume is not read. Scales of its stages,
 // of each channel, are one after the other.
-inline constexpr std::size_t max_stages = 128;  // of a stack
 struct Stack {
   std::vector<StackStage> stages;
   bool operator==(const Stack&) const = default;

@@ -49,8 +49,9 @@ Result<void> check_measure(const PlannerOptions& options) {
 }  // namespace
 
 Result<void> check_weights_used(const PlannerOptions& options) {
+  if (options.weights.empty()) return {};
   const std::string& network = options.command == Command::check ? options.files.front() : options.model;
-  if (options.weights.empty() || network.ends_with(".prototxt")) return {};
+  if (network.ends_with(".prototxt")) return {};
   return wrong("--weights " + options.weights + ": the numbers of a .prototxt; name that, too" +
                (options.command == Command::check ? "" : ": --model FILE.prototxt"));
 }

@@ -40,6 +40,18 @@ bool overlap(const TensorView& a, const TensorView& b) {
   return !is_before(a.data + extent_of(a), b.data) && !is_before(b.data + extent_of(b), a.data);
 }
 
+// Has a rung read and write its own tensors again at the end, because volumes do not stay.
+class OwnTensorsAgain {
+ public:
+  explicit OwnTensorsAgain(PreparedSchedule& rung) : rung_(rung) {}
+  ~OwnTensorsAgain() { rung_.redirect(nullptr, nullptr); }
+  OwnTensorsAgain(const OwnTensorsAgain&) = delete;
+  OwnTensorsAgain& operator=(const OwnTensorsAgain&) = delete;
+
+ private:
+  PreparedSchedule& rung_;
+};
+
 // A socket's rung and what it computes in a round.
 struct SocketWork {
   SocketRung by;
@@ -187,9 +199,8 @@ class SideBySide final : public PatchStrategy {
     const GridPatch& patch = socket.targets.front().patch;
     Result<void> begun = patch.continues ? Result<void>() : rung.forget(work_.job.schedule.whole_steps);
     if (!begun) return begun;
-    const Result<void> ran = run_passes(socket, patch, stop);
-    rung.redirect(nullptr, nullptr);  // volumes do not stay
-    return ran;
+    const OwnTensorsAgain again(rung);
+    return run_passes(socket, patch, stop);
   }
 
   Result<void> run_passes(SocketWork& socket, const GridPatch& patch, const std::stop_token& stop) {

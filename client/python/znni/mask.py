@@ -87,12 +87,18 @@ class Mask:
         return found
 
     def _covers_layer(self, planes: Span, rows: Sequence[Span], columns: Sequence[Span]) -> np.ndarray:
-        """Returns ``[y, x]`` for the boxes of some planes. These are read at a time, unless that is too much."""
+        """Returns ``[y, x]`` for the boxes of some planes. These are read at a time, or as many rows of boxes as may be
+        held."""
         spans = (planes, (rows[0][0], rows[-1][1]), (columns[0][0], columns[-1][1]))
         coarse = self._coarse(Box(*zip(*spans)))
         if math.prod(coarse.extent) * np.dtype(self._array.dtype).itemsize > _HELD_BYTES:
-            each = (Box(*zip(planes, row, column)) for row in rows for column in columns)
-            return np.array([self.covers(box) for box in each]).reshape(len(rows), len(columns))
+            if len(rows) > 1:
+                half = len(rows) // 2
+                return np.concatenate(
+                    [self._covers_layer(planes, some, columns) for some in (rows[:half], rows[half:])]
+                )
+            each = (Box(*zip(planes, rows[0], column)) for column in columns)
+            return np.array([self.covers(box) for box in each]).reshape(1, len(columns))
         found = np.any(self._part(coarse), axis=0, keepdims=True)[0]
         for axis, parts in enumerate((rows, columns)):
             first, factor = coarse.start[axis + 1], self._factor[axis + 1]
@@ -139,7 +145,10 @@ def open_mask(mask: Any, extent: Triple) -> Iterator[Mask | None]:
 def any_of(values: np.ndarray, axis: int, spans: Sequence[Span]) -> np.ndarray:
     """Returns for each span along an axis whether a value in it is not 0."""
     starts, stops = zip(*spans)
-    sums = np.insert(np.cumsum(values, axis), 0, 0, axis)
+    extent = list(values.shape)
+    extent[axis] += 1
+    sums = np.zeros(extent, np.int32)
+    np.cumsum(values, axis, np.int32, out=np.moveaxis(np.moveaxis(sums, axis, 0)[1:], 0, axis))
     return sums.take(stops, axis) > sums.take(starts, axis)
 
 

@@ -1,8 +1,7 @@
 // Parts of the kernels' gradient by tiled spectra that depend on the instruction set, as tables of functions. X are the
 // spectra of the input's tiles, and G those of the output's gradient, each on its m voxels and zero beyond. The
-// gradient is the inverse of the sum over tiles of X conj(G), on the kernel's extent. Nothing wraps around where (m -
-// 1)
-// + (k - 1) = T - 1. A tile as long as an input with zeros around it has more voxels, and only zeros wrap around.
+// gradient is the inverse of the sum over tiles of X conj(G), on the kernel's extent. Nothing wraps around where
+// m + k = T + 1. A tile as long as an input with zeros around it has more voxels, and only zeros wrap around.
 // Spectra of tiles lie as in fft_tiled/tiling.hpp. The sums are transformed back along z while they are in the worker's
 // cache, so that k.z planes of them are kept instead of T.z. They lie [column][input channel][output block][z][re |
 // im][lane], so that all planes of a pair of channels are read at once.

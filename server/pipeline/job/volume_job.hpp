@@ -30,7 +30,8 @@ struct Interval {
 
 struct Guest;
 
-// The voxels that a job reads. They must stay valid until Engine::run() returns.
+// The voxels that a job reads. They must stay valid until Engine::run() returns. Output may lie in the same memory only
+// if the job has a single patch.
 struct JobInput {
   VolumeView volume;
   // Optional. Gives the planes, except those before JobSink::first_plane. Then only the shape of `volume` is used,

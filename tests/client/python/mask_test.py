@@ -128,7 +128,7 @@ class MaskTest(unittest.TestCase):
 
     def test_covers_each_of_many_boxes(self):
         extent, draw = (7, 9, 18), np.random.default_rng(3)
-        for held in (64 << 20, 40):  # bytes: what is more is read box by box
+        for held in (64 << 20, 150, 40):  # bytes: what is more is read in rows of boxes, or box by box
             with mock.patch.object(mask_module, "_HELD_BYTES", held):
                 for factor in ((1, 1, 1), (2, 3, 4)):
                     self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))

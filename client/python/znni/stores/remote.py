@@ -159,7 +159,9 @@ class Remote(Place):
                 return None
             raise error_of(error, f"{self.path}/{name}") from None
         if result.state != "value":
-            raise NotFoundError(f"{self.path}/{name}: there is no such file")
+            missing = NotFoundError(f"{self.path}/{name}: there is no such file")
+            missing.is_of_store = True
+            raise missing
         return result.value
 
     def write(self, name: str, data: bytes) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import http.client
 import io
 import os
 import re
@@ -50,15 +51,22 @@ def _length_on_server(address: str) -> int:
     except urllib.error.HTTPError as error:
         if error.code == 416:  # of a file without bytes
             return 0
-        raise _kind_of(error.code)(f"{address}: {error.code} {error.reason}") from None
-    except OSError as error:  # also of urllib
-        raise UnavailableError(f"{address}: {getattr(error, 'reason', error)}") from None
+        raise _of_store(_kind_of(error.code)(f"{address}: {error.code} {error.reason}")) from None
+    except http.client.InvalidURL as error:
+        raise InvalidError(f"{address}: {error}") from None
+    except (OSError, http.client.HTTPException) as error:  # the first also of urllib
+        raise _of_store(UnavailableError(f"{address}: {getattr(error, 'reason', error) or repr(error)}")) from None
     if found is None:
         raise InvalidError(
             f"{address}: the whole file found, expected the bytes that were asked for: its server knows no ranges, "
             "copy the file to this machine"
         )
     return int(found[1])
+
+
+def _of_store(error: Error) -> Error:
+    error.is_of_store = True
+    return error
 
 
 def _kind_of(status: int) -> type[Error]:

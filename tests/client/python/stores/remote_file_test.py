@@ -109,6 +109,18 @@ class RemoteFileTest(StoreCase):
             with self.assertLogs("znni", "WARNING"):
                 self.assertEqual(RemoteFile(f"{address}/v").read(9), DATA[:9])
 
+    def test_errors_are_those_of_the_store(self):
+        (self.folder / "v").write_bytes(DATA)
+        with self.served() as address, self.assertRaises(NotFoundError) as missing:
+            RemoteFile(f"{address}/w")
+        with self.assertRaises(UnavailableError) as away:
+            RemoteFile(f"{address}/v")
+        self.assertTrue(missing.exception.is_of_store and away.exception.is_of_store)
+
+    def test_a_wrong_port(self):
+        with self.assertRaisesRegex(InvalidError, "^http://127.0.0.1:abc/v: .*port"):
+            RemoteFile("http://127.0.0.1:abc/v")
+
     def test_a_file_that_becomes_shorter(self):
         self.objects["v"] = DATA
         found = RemoteFile("s3://data/v")

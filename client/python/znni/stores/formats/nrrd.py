@@ -70,8 +70,8 @@ def _data_file(header: dict[str, Any], path: str, start: int) -> tuple[str, int]
 
 
 def _beside(path: str, named: str) -> str:
-    """Returns the file that a header names. One at an address names none elsewhere, such as files of this machine."""
-    if remote_scheme(path) and (named.startswith("/") or "://" in named):
+    """Returns the file that a header names, which is no address. One at an address names no files of this machine."""
+    if "://" in named or (remote_scheme(path) and named.startswith("/")):
         raise InvalidError(f"{path}: field 'data file': {named} found, expected the name of a file beside it")
     return os.path.join(os.path.dirname(path), named)
 

@@ -1,7 +1,9 @@
 """Files of NRRD."""
 
 import bz2
+import contextlib
 import gzip
+import pathlib
 import sys
 from unittest import mock
 
@@ -43,6 +45,14 @@ class NrrdTest(FileCase):
             np.testing.assert_array_equal(self.read(path)[0], voxels("<u2"))
         (self.folder / "raw.raw").unlink()
         self.check_refused(self.folder / "raw.nhdr", "field 'data file': raw.raw found, but there is no", NotFoundError)
+
+    def test_an_address_as_data_file(self):
+        self.enterContext(contextlib.chdir(self.folder))
+        path = pathlib.Path("v.nhdr")
+        path.write_text(
+            "NRRD0004\ntype: uchar\ndimension: 3\nsizes: 7 6 5\nencoding: raw\ndata file: http://host/v.raw\n\n"
+        )
+        self.check_refused(path, "field 'data file': http://host/v.raw found, expected the name of a file beside it")
 
     def test_several_data_files(self):
         path = self.folder / "v.nhdr"
