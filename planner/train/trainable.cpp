@@ -33,7 +33,7 @@ bool has_gradient(const Node& node) {
 
 // Returns the words for an operation without a gradient.
 std::string words_of(const Operation& operation) {
-  const std::string noun(traits_of(operation).noun);
+  std::string noun(traits_of(operation).noun);
   if (std::holds_alternative<Upsample>(operation)) return noun + " with aligned corners";
   const auto* pool = std::get_if<Pooling>(&operation);
   if (pool == nullptr) return noun;
