@@ -48,6 +48,13 @@ Result<void> check_measure(const PlannerOptions& options) {
 
 }  // namespace
 
+Result<void> check_files(const PlannerOptions& options) {
+  const bool reads_one = options.command == Command::check || options.command == Command::show;
+  const std::size_t needed = options.command == Command::diff ? 2 : reads_one ? 1 : 0;
+  if (options.files.size() >= needed) return {};
+  return wrong("FILE: an empty name found, expected that of a file");
+}
+
 Result<void> check_weights_used(const PlannerOptions& options) {
   if (options.weights.empty()) return {};
   const std::string& network = options.command == Command::check ? options.files.front() : options.model;

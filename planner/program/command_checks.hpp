@@ -7,6 +7,8 @@ namespace znni {
 
 // Refuses options that the command has no use for, or lacks: of check, draw, measure and show.
 [[nodiscard]] Result<void> check_options_of_command(const PlannerOptions& options);
+// Fails if one of the files that the command reads has an empty name.
+[[nodiscard]] Result<void> check_files(const PlannerOptions& options);
 // Fails if --weights is given without the .prototxt whose numbers it names.
 [[nodiscard]] Result<void> check_weights_used(const PlannerOptions& options);
 

@@ -337,9 +337,9 @@ Result<void> understand(const Raw& raw, bool threads_given, PlannerOptions& opti
   if (Result<void> pins = read_pins(raw, options.pins); !pins) return pins;
   if (Result<void> report = read_report(raw.report, options); !report) return report;
   if (Result<void> answers = read_answers(raw.answers, options); !answers) return answers;
-  if (!raw.first_plan.empty()) options.files.push_back(raw.first_plan);
-  if (!raw.second_plan.empty()) options.files.push_back(raw.second_plan);
+  std::erase(options.files = {raw.first_plan, raw.second_plan}, "");
   if (options.command == Command::measure) options.patience = Patience::measure;
+  if (Result<void> files = check_files(options); !files) return files;
   return check_together(options);
 }
 

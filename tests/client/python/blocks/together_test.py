@@ -35,7 +35,7 @@ class TogetherTest(JobCase):
 
     @contextlib.contextmanager
     def rounds(self, *seconds):
-        """Lets the rounds take so many seconds, one after the other, by a clock of which nobody waits."""
+        """Lets the rounds take so many seconds, one after the other, by a clock that takes no time."""
         now, times = 0.0, []
         for each in seconds:
             times += [now, now + each]

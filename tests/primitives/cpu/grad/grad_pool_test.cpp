@@ -25,7 +25,7 @@ TEST(GradPool, MatchesTheOracleOnDilatedPoolings) {
   }
 }
 
-// Of a row of 7 voxels windows hold every other, so that those of a row are some voxels apart from each other.
+// Windows hold every other of a row of 7 voxels, so that those of a row are some voxels apart from each other.
 TEST(GradPool, WindowsOfADilatedRowMayLieApart) {
   const std::unique_ptr<Device> device = test::open_cpu(2);
   for (const PoolKind kind : {PoolKind::max, PoolKind::average}) {

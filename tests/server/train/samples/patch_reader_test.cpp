@@ -48,7 +48,7 @@ TEST(TrainPatchReader, BoxesFromTheFileAreThoseFromMemory) {
   }
 }
 
-// Of two channels of 3 x 4 x 5 voxels, in a file of 8 bytes for each or of the type that is read.
+// The bytes are those of two channels of 3 x 4 x 5 voxels, in a file of 8 bytes for each or of the type that is read.
 TEST(TrainPatchReader, WhileABoxIsReadThereIsAPlaneOfItBesides) {
   const Scratch scratch;
   const std::string doubles = scratch.file("doubles.npy");

@@ -102,7 +102,7 @@ TEST_F(ValidatorTest, PaddedVolumesAreComparedAsAWhole) {
   EXPECT_NEAR((*score)->loss, sum / static_cast<double>(voxels(n)), 1e-5);
 }
 
-// Of zeros beside the smaller volume 0 / 0 is made, which must stay there. The network writes 1 everywhere.
+// Zeros beside the smaller volume make 0 / 0, which must stay there. The network writes 1 everywhere.
 TEST_F(ValidatorTest, QuotientsBesideTheVolumeReachNoVoxel) {
   const Convolution first{16, Vec3::cube(1), Vec3::cube(1), {}};
   const Convolution wide{16, Vec3::cube(7), Vec3::cube(1), {}};
