@@ -31,7 +31,8 @@ Case random_case(test::Random& random) {
   Case made;
   made.kind = random.chance(0.5) ? PoolKind::max : PoolKind::average;
   made.step = std::int64_t{1} << random.integer(0, 4);
-  made.window = random.integer(1, 4);
+  const bool of_three = random.chance(0.4);
+  made.window = of_three ? 3 : random.integer(1, 4);
   made.floats = random.integer(1, 70);
   made.floor = random.chance(0.5) ? 0 : -std::numeric_limits<float>::infinity();
   made.from = random.normals(made.floats + made.window * made.step + stack_lanes);
@@ -39,10 +40,7 @@ Case random_case(test::Random& random) {
     made.planes.push_back(random.normals(made.floats + stack_lanes));
   for (std::int64_t i = random.integer(0, 3); i > 0; --i)
     made.rows.push_back(random.normals(made.floats + stack_lanes));
-  if (random.chance(0.4)) {
-    made.window = 3;
-    made.rows.assign(2, made.from);
-  }
+  if (of_three) made.rows.assign(2, made.from);
   made.scale = random.normals(stack_lanes);
   made.shift = random.normals(stack_lanes);
   return made;
