@@ -224,7 +224,7 @@ class RowTable {
 
   [[nodiscard]] Estimate estimate(const LayerProblem& problem, const WayKey& way, const Answer& known) const {
     Estimate made{way.variant, way.in, way.out, known.point.seconds, input_output_buffers(problem, way.in, way.out)};
-    // No record says how a convolution is computed: it may be one transform of the whole image.
+    // No record says how a convolution is computed: it may be one transform of the whole input.
     if (const ConvProblem* conv = convolution_of(problem)) made.spread = spread_of_whole(*conv);
     if (primitive_.device == DeviceKind::gpu) {
       for (Buffer& buffer : made.memory) buffer.space = MemorySpace::device;

@@ -8,7 +8,7 @@
 namespace znni {
 namespace {
 
-// Stands for an axis that the image lacks: it is as flat for any extent of the others.
+// Stands for an axis that the input lacks: it is as flat for any extent of the others.
 constexpr int flat = -64;
 
 int halvings(std::int64_t a, std::int64_t b) {

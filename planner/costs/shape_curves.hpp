@@ -15,8 +15,8 @@ struct ShapedRow {
   SizedRow row;
 };
 
-// Extents relative to x, in whole halvings: cubes are {0, 0}, and so is 40x48x48; a slab of 3x48x48 is {-4, 0}. Images
-// of one plane or one row are alike whatever x is.
+// Extents relative to x, in whole halvings: cubes are {0, 0}, and so is 40x48x48; a slab of 3x48x48 is {-4, 0}.
+// Channels of one plane or one row are alike whatever x is.
 struct Proportions {
   int z_to_x = 0;
   int y_to_x = 0;

@@ -18,7 +18,7 @@ void keep_if_fastest(const LayerWay& way, std::vector<LayerWay>& ways) {
   }
 }
 
-Seconds least_of(const std::vector<LayerWay>& ways) {
+Seconds min_of(const std::vector<LayerWay>& ways) {
   Seconds least = std::numeric_limits<Seconds>::infinity();
   for (const LayerWay& way : ways) least = std::min(least, way.seconds);
   return least;
@@ -64,9 +64,9 @@ const std::vector<LayerWay>& FastestWays::in_formats(const LayerProblem& problem
 
 Seconds FastestWays::min_seconds(const LayerProblem& problem) {
   const auto coarsest = static_cast<std::size_t>(coarsest_);
-  if (const auto known = known_.find(problem); known != known_.end()) return least_of(known->second.within[coarsest]);
+  if (const auto known = known_.find(problem); known != known_.end()) return min_of(known->second.within[coarsest]);
   Seconds least = std::numeric_limits<Seconds>::infinity();
-  for (const Within& within : quick_ways_of(problem)) least = std::min(least, least_of(within[coarsest]));
+  for (const Within& within : quick_ways_of(problem)) least = std::min(least, min_of(within[coarsest]));
   for (const auto& [primitive, slow] : sources_) {
     if (slow) least = std::min(least, primitive->min_time(problem, spec_));
   }
@@ -92,7 +92,7 @@ const std::vector<FastestWays::Within>& FastestWays::quick_ways_of(const LayerPr
 FastestWays::Ways FastestWays::find(const LayerProblem& problem) {
   std::vector<Within> all = quick_ways_of(problem);
   Seconds fastest = std::numeric_limits<Seconds>::infinity();
-  for (const Within& within : all) fastest = std::min(fastest, least_of(within.front()));
+  for (const Within& within : all) fastest = std::min(fastest, min_of(within.front()));
   Ways ways{{}, Error{ErrorCode::unsupported, ""}};
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     const auto& [primitive, slow] = sources_[i];

@@ -60,7 +60,7 @@ std::vector<std::size_t> FormatSearch::max_operations_first() const {
   return units;
 }
 
-Seconds FormatSearch::least_of(const Unit& unit) {
+Seconds FormatSearch::min_of(const Unit& unit) {
   const Seconds least = ways_.min_seconds(unit.problem);
   const bool same = edge_formats(problem_.precision).size() == 1 || unit.problem == unit.reordered;
   return same ? least : std::min(least, ways_.min_seconds(unit.reordered));
@@ -71,14 +71,14 @@ Result<Seconds> FormatSearch::least(const std::function<bool(Seconds)>& enough) 
   const std::vector<std::size_t> order = max_operations_first();
   Seconds rest = 0;  // of layers that are not described, at least
   for (const std::size_t unit : order) {
-    const Seconds least = least_of(units_[unit]);
+    const Seconds least = min_of(units_[unit]);
     if (!std::isfinite(least)) return lacking(units_[unit]);
     rest += least;
     if (enough(rest * rounding)) return rest * rounding;
   }
   Seconds sum = 0;
   for (const std::size_t unit : order) {
-    rest -= least_of(units_[unit]);
+    rest -= min_of(units_[unit]);
     const std::vector<Option>& options = options_of(unit);
     if (options.empty()) return lacking(units_[unit]);
     sum += std::min_element(options.begin(), options.end(), [](const Option& a, const Option& b) {

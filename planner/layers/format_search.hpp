@@ -74,7 +74,7 @@ class FormatSearch {
   using States = std::map<Formats, Reached>;
 
   [[nodiscard]] Unit unit_of(int node) const;
-  [[nodiscard]] Seconds least_of(const Unit& unit);
+  [[nodiscard]] Seconds min_of(const Unit& unit);
   [[nodiscard]] std::vector<std::size_t> max_operations_first() const;
   const std::vector<Option>& options_of(std::size_t unit);
   [[nodiscard]] std::vector<Option> input_options();

@@ -66,25 +66,25 @@ SpaceBytes pipeline_bytes(const RungSegments& parts) {
   return pipeline_bytes(segments, parts.geometry.values.back());
 }
 
-LeastBytes::LeastBytes(Geometry geometry, Format smallest)
+MinBytes::MinBytes(Geometry geometry, Format smallest)
     : geometry_(std::move(geometry)), smallest_(smallest), kept_before_{0} {
   for (int value = 0; value <= nodes(); ++value) {
     kept_before_.push_back(add(kept_before_.back(), history(value, smallest_)));
   }
 }
 
-std::int64_t LeastBytes::history(int value, Format format) const { return history_bytes(geometry_, value, format); }
+std::int64_t MinBytes::history(int value, Format format) const { return history_bytes(geometry_, value, format); }
 
-std::int64_t LeastBytes::kept(int first, int last) const {
+std::int64_t MinBytes::kept(int first, int last) const {
   return kept_before_[static_cast<std::size_t>(last)] - kept_before_[static_cast<std::size_t>(first)];
 }
 
 // Returns the bytes of the tensor of `micro_batch` of S inputs.
-std::int64_t LeastBytes::tensor(int value, std::int64_t micro_batch, std::int64_t S) const {
+std::int64_t MinBytes::tensor(int value, std::int64_t micro_batch, std::int64_t S) const {
   return part_bytes(tensor_shape(geometry_, value), micro_batch, S, smallest_);
 }
 
-SpaceBytes LeastBytes::on_host(int theta, int until) const {
+SpaceBytes MinBytes::on_host(int theta, int until) const {
   const auto value = [&](int number) { return planar_bytes(geometry_.values[static_cast<std::size_t>(number)]); };
   const auto max_between = [&](int first, int last) {
     std::int64_t most = 0;
@@ -104,8 +104,8 @@ SpaceBytes LeastBytes::on_host(int theta, int until) const {
   return use;
 }
 
-std::int64_t LeastBytes::on_device(int until, std::int64_t micro_batch, const std::vector<bool>& absent,
-                                   const LayerBytes& layers) const {
+std::int64_t MinBytes::on_device(int until, std::int64_t micro_batch, const std::vector<bool>& absent,
+                                 const LayerBytes& layers) const {
   const std::int64_t S = geometry_.values[static_cast<std::size_t>(until)].S;
   // Tensors cross the cut planar; if they are reordered, planes of earlier steps stand in the reordered tensor.
   const Shape5& in = geometry_.values[static_cast<std::size_t>(until)];

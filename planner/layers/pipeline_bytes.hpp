@@ -26,11 +26,11 @@ struct SegmentBytes {
 
 // Bytes of tensors alone, however layers are computed: pipeline_bytes() is never less. Nodes [0, theta) run on the CPU,
 // [theta, until) through host RAM, the others on the GPU; theta is not the number of nodes.
-class LeastBytes {
+class MinBytes {
  public:
   // Counts bytes of a geometry. `smallest`: of the formats that tensors on the GPU may have, the one of the fewest
   // bytes.
-  explicit LeastBytes(Geometry geometry, Format smallest = {});
+  explicit MinBytes(Geometry geometry, Format smallest = {});
 
   // Returns the host and pinned bytes, if the formats are planar.
   [[nodiscard]] SpaceBytes on_host(int theta, int until) const;

@@ -180,7 +180,7 @@ std::string name_of(const Segment& segment) {
 Network part_of(const Network& network, int first, int last) {
   Network part = network;
   part.nodes.assign(network.nodes.begin() + first, network.nodes.begin() + last + 1);
-  part.f_in = images(network)[static_cast<std::size_t>(first)];
+  part.f_in = channels_of(network)[static_cast<std::size_t>(first)];
   if (first > 0) part.input_name = network.nodes[static_cast<std::size_t>(first) - 1].name;
   for (Node& node : part.nodes) {
     for (int& input : node.inputs) input -= first;

@@ -17,7 +17,7 @@ bool is_arg_max(const Node& node) {
 }  // namespace
 
 std::int64_t largest_channel_number(const Network& network) {
-  const std::vector<std::int64_t> channels = images(network);
+  const std::vector<std::int64_t> channels = channels_of(network);
   std::vector<std::int64_t> largest = {0};  // per value
   for (const Node& node : network.nodes) {
     const int input = node.inputs.front();

@@ -9,7 +9,7 @@ namespace {
 
 // The channels of one block: with as many or fewer, products with zeros take no time of their own, measured with 16
 // lanes.
-constexpr std::int64_t max_images_of_heads = 16;
+constexpr std::int64_t max_channels_of_heads = 16;
 // Each pair of branches is looked at, once per pair that is joined.
 constexpr std::size_t max_branches = 16;
 
@@ -23,7 +23,7 @@ Convolution& convolution_at(Network& network, int node) {
   return std::get<Convolution>(network.nodes[index(node)].operation);
 }
 
-bool differ_in_images_alone(const Convolution& a, Convolution b) {
+bool differ_in_channels_alone(const Convolution& a, Convolution b) {
   b.f_out = a.f_out;
   return a == b;
 }
@@ -34,7 +34,7 @@ bool are_alike(const Node& a, const Node& b) {
   const auto* second = std::get_if<Convolution>(&b.operation);
   const bool convolve = first != nullptr && second != nullptr && first->groups == 1 && a.inputs.size() == 1;
   const bool same_outside = a.outside == b.outside && a.outside_kind == b.outside_kind && a.beyond == b.beyond;
-  return convolve && same_outside && a.inputs == b.inputs && differ_in_images_alone(*first, *second);
+  return convolve && same_outside && a.inputs == b.inputs && differ_in_channels_alone(*first, *second);
 }
 
 // Appends the channels of `more` behind those of a convolution of f_out channels.
@@ -47,7 +47,7 @@ void append_outputs(NodeWeights& conv, std::int64_t f_out, const NodeWeights& mo
 }
 
 // Lets the convolution `to` write the channels of `from`, too, behind its own.
-void append_images(LoadedNetwork& loaded, int to, int from) {
+void append_channels(LoadedNetwork& loaded, int to, int from) {
   Convolution& conv = convolution_at(loaded.network, to);
   const std::int64_t f_more = convolution_at(loaded.network, from).f_out;
   if (!loaded.weights.empty()) {
@@ -58,7 +58,7 @@ void append_images(LoadedNetwork& loaded, int to, int from) {
 
 // Lets the convolution also read `before` channels before those it reads now, and `behind` behind them, with kernels of
 // zeros.
-void read_more_images(LoadedNetwork& loaded, int node, std::int64_t before, std::int64_t behind) {
+void read_more_channels(LoadedNetwork& loaded, int node, std::int64_t before, std::int64_t behind) {
   if (loaded.weights.empty()) return;
   const Convolution& conv = convolution_at(loaded.network, node);
   std::vector<float>& kernels = loaded.weights[index(node)].kernels;
@@ -78,7 +78,7 @@ void accumulate(const std::vector<float>& from, std::vector<float>& to) {
 }
 
 // Lets the convolution `to` write the sum of its channels and those of `from`.
-void add_images(LoadedNetwork& loaded, int to, int from) {
+void add_channels(LoadedNetwork& loaded, int to, int from) {
   if (loaded.weights.empty()) return;
   accumulate(loaded.weights[index(from)].kernels, loaded.weights[index(to)].kernels);
   accumulate(loaded.weights[index(from)].bias, loaded.weights[index(to)].bias);
@@ -106,19 +106,19 @@ std::optional<Branch> branch_of(const Network& network, int value) {
 bool takes_little_memory(const Network& network, const Branch& a, const Branch& b) {
   const int source = network.nodes[index(a.first)].inputs.front();
   const std::int64_t both = find_convolution(network, a.first)->f_out + find_convolution(network, b.first)->f_out;
-  return both <= images(network)[index(source)];
+  return both <= channels_of(network)[index(source)];
 }
 
 bool can_join(const Network& network, int node, const Branch& a, const Branch& b) {
   const Convolution& last = *find_convolution(network, a.last);
   const Convolution& other = *find_convolution(network, b.last);
   const bool alike = are_alike(network.nodes[index(a.first)], network.nodes[index(b.first)]);
-  if (!alike || !differ_in_images_alone(last, other) || !takes_little_memory(network, a, b)) return false;
+  if (!alike || !differ_in_channels_alone(last, other) || !takes_little_memory(network, a, b)) return false;
   if (std::holds_alternative<Add>(network.nodes[index(node)].operation)) {
     return last.activation.kind == ActivationKind::none;
   }
   const bool worth_it = find_convolution(network, a.first)->k != Vec3::cube(1);
-  return worth_it && last.k == Vec3::cube(1) && last.f_out + other.f_out <= max_images_of_heads;
+  return worth_it && last.k == Vec3::cube(1) && last.f_out + other.f_out <= max_channels_of_heads;
 }
 
 // Two branches, and the place of the second among the inputs of the node where they meet.
@@ -159,14 +159,14 @@ void take_input(LoadedNetwork& loaded, int node, std::size_t input) {
 // Returns true if zeros for channels that stand beside those of `value` cost the node no more than reading them.
 bool takes_zeros(const Network& network, int node, int value) {
   const Convolution* conv = find_convolution(network, node);
-  if (conv == nullptr || conv->k != Vec3::cube(1) || conv->f_out > max_images_of_heads) return false;
+  if (conv == nullptr || conv->k != Vec3::cube(1) || conv->f_out > max_channels_of_heads) return false;
   const std::vector<int>& inputs = network.nodes[index(node)].inputs;
   return inputs.size() == 1 || inputs.back() != value;
 }
 
 // Returns how many channels the readers of both would read in vain if the two convolutions were one; nothing if a
 // reader cannot.
-std::optional<std::int64_t> images_in_vain(const Network& network, int a, int b) {
+std::optional<std::int64_t> channels_in_vain(const Network& network, int a, int b) {
   std::int64_t count = 0;
   for (const auto& [own, other] : {std::pair{a, b}, std::pair{b, a}}) {
     const std::vector<int> readers = readers_of(network, own + 1);
@@ -184,13 +184,13 @@ int find_sibling(const Network& network, int node) {
   if (conv == nullptr || conv->k == Vec3::cube(1)) return -1;
   const int source = network.nodes[index(node)].inputs.front();
   // Twice as many, and what is saved is spent: docs/benchmarks/2026-11-22.md.
-  const std::int64_t most = images(network)[index(source)];
+  const std::int64_t most = channels_of(network)[index(source)];
   const std::vector<int> readers = readers_of(network, source);
   if (readers.size() > max_branches) return -1;
   for (const int other : readers) {
     if (other <= node || !are_alike(network.nodes[index(node)], network.nodes[index(other)])) continue;
     if (conv->f_out + find_convolution(network, other)->f_out > most) continue;  // they are read once at least
-    if (images_in_vain(network, node, other).value_or(most + 1) <= most) return other;
+    if (channels_in_vain(network, node, other).value_or(most + 1) <= most) return other;
   }
   return -1;
 }
@@ -208,7 +208,7 @@ bool join_convolutions(LoadedNetwork& loaded, int node) {
   });
   if (next == values.end()) return false;
   const int from = *(next + 1) - 1;
-  append_images(loaded, *next - 1, from);
+  append_channels(loaded, *next - 1, from);
   take_input(loaded, node, static_cast<std::size_t>(next + 1 - values.begin()));
   remove_node(loaded, from);
   return true;
@@ -221,10 +221,10 @@ bool join_branches(LoadedNetwork& loaded, int node) {
   const std::optional<Meeting> found = find_meeting(loaded.network, node);
   if (!found) return false;
   const auto& [to, from, input] = *found;
-  read_more_images(loaded, to.last, 0, convolution_at(loaded.network, from.first).f_out);
-  read_more_images(loaded, from.last, convolution_at(loaded.network, to.first).f_out, 0);
-  append_images(loaded, to.first, from.first);
-  (added ? add_images : append_images)(loaded, to.last, from.last);
+  read_more_channels(loaded, to.last, 0, convolution_at(loaded.network, from.first).f_out);
+  read_more_channels(loaded, from.last, convolution_at(loaded.network, to.first).f_out, 0);
+  append_channels(loaded, to.first, from.first);
+  (added ? add_channels : append_channels)(loaded, to.last, from.last);
   take_input(loaded, node, input);
   remove_node(loaded, from.last);
   remove_node(loaded, from.first);
@@ -236,12 +236,12 @@ bool join_siblings(LoadedNetwork& loaded, int node) {
   if (from < 0) return false;
   const std::int64_t own = convolution_at(loaded.network, node).f_out;
   const std::int64_t more = convolution_at(loaded.network, from).f_out;
-  for (const int reader : readers_of(loaded.network, node + 1)) read_more_images(loaded, reader, 0, more);
+  for (const int reader : readers_of(loaded.network, node + 1)) read_more_channels(loaded, reader, 0, more);
   for (const int reader : readers_of(loaded.network, from + 1)) {
-    read_more_images(loaded, reader, own, 0);
+    read_more_channels(loaded, reader, own, 0);
     loaded.network.nodes[index(reader)].inputs.front() = node + 1;
   }
-  append_images(loaded, node, from);
+  append_channels(loaded, node, from);
   remove_node(loaded, from);
   return true;
 }

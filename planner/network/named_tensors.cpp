@@ -32,7 +32,7 @@ std::vector<NamedTensor> named_inputs(const Network& network) {
 }
 
 std::vector<NamedTensor> named_outputs(const Network& network) {
-  if (network.outputs.empty()) return {{network.output_name, images(network).back(), network.output_stride}};
+  if (network.outputs.empty()) return {{network.output_name, channels_of(network).back(), network.output_stride}};
   std::vector<NamedTensor> outputs = network.outputs;
   for (NamedTensor& output : outputs) output.stride = output.stride * network.output_stride;
   return outputs;

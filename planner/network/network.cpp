@@ -24,9 +24,9 @@ constexpr std::int64_t max_parameters = std::int64_t{1} << 58;
 Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 
 // Returns the channels of node `node`, given those of the values before it.
-std::int64_t images_after(const Node& node, const std::vector<std::int64_t>& images) {
+std::int64_t channels_after(const Node& node, const std::vector<std::int64_t>& channels) {
   return by_rules(node.operation,
-                  [&](const auto& rules, const auto& own) { return rules.images(own, node.inputs, images); });
+                  [&](const auto& rules, const auto& own) { return rules.channels(own, node.inputs, channels); });
 }
 
 // Checks a border. Voxels of the volume that a node leaves out count below 0.
@@ -51,14 +51,14 @@ std::string value_name(const Network& network, int value) {
 // The state of a walk over the values in order.
 struct Walk {
   std::vector<Reach> reach = {Reach{}};
-  std::vector<std::int64_t> images;
+  std::vector<std::int64_t> channels;
   std::int64_t parameters = 0;
 };
 
 Result<void> check_meeting(const Network& network, const Node& node, const Walk& walk) {
   std::vector<InputValue> inputs;
   for (const int input : node.inputs) {
-    inputs.push_back({value_name(network, input), walk.reach[index(input)], walk.images[index(input)]});
+    inputs.push_back({value_name(network, input), walk.reach[index(input)], walk.channels[index(input)]});
   }
   return check_meeting(node.operation, inputs);
 }
@@ -68,8 +68,8 @@ Result<void> check_limits(const Walk& walk) {
   if (!covers(Vec3::cube(max_reach), reach.fov) || !covers(Vec3::cube(max_stride), reach.stride)) {
     return invalid(reach_text(reach) + " is over the limits: field of view 2^20, stride 2^12");
   }
-  if (walk.images.back() > max_images) {
-    return invalid("writes " + std::to_string(walk.images.back()) + " channels; the limit is 2^24");
+  if (walk.channels.back() > max_channels) {
+    return invalid("writes " + std::to_string(walk.channels.back()) + " channels; the limit is 2^24");
   }
   if (walk.parameters > max_parameters) return invalid("the network has more than 2^58 parameters");
   return {};
@@ -86,10 +86,10 @@ Result<void> check_node(const Network& network, int number, Walk& walk) {
   const Node& node = network.nodes[index(number)];
   if (Result<void> sound = check_alone(node, number + 1, network.spatial_rank); !sound) return sound;
   if (Result<void> sound = check_meeting(network, node, walk); !sound) return sound;
-  const std::int64_t f = walk.images[index(node.inputs.front())];
+  const std::int64_t f = walk.channels[index(node.inputs.front())];
   walk.parameters = add(walk.parameters, parameter_count(weight_sizes(node.operation, f)));
   walk.reach.push_back(reach_after(node.operation, walk.reach[index(node.inputs.front())]));
-  walk.images.push_back(images_after(node, walk.images));
+  walk.channels.push_back(channels_after(node, walk.channels));
   return check_limits(walk);
 }
 
@@ -146,7 +146,7 @@ Result<void> check_extents(const Network& network) {
   if (const Vec3 along = period(network); !covers(Vec3::cube(max_stride), along)) {
     return invalid("the strides come together every " + to_string(along) + " voxels; the limit is 2^12");
   }
-  const Result<Vec3> least = find_least_extent(network);
+  const Result<Vec3> least = find_min_extent(network);
   return least ? Result<void>() : least.error();
 }
 
@@ -156,7 +156,7 @@ Result<void> check(const Network& network) {
   if (network.spatial_rank < 1 || network.spatial_rank > 3) {
     return invalid("spatial rank " + std::to_string(network.spatial_rank) + " is not in [1, 3]");
   }
-  if (network.f_in < 1 || network.f_in > max_images) {
+  if (network.f_in < 1 || network.f_in > max_channels) {
     return invalid("f_in = " + std::to_string(network.f_in) + " is not in [1, 2^24]");
   }
   if (network.nodes.empty()) return invalid("the network has no nodes");
@@ -165,13 +165,13 @@ Result<void> check(const Network& network) {
   if (Result<void> sound = check_inputs(network); !sound) return sound;
   if (Result<void> sound = check_names(network); !sound) return sound;
   Walk walk;
-  walk.images = {network.f_in};
+  walk.channels = {network.f_in};
   for (std::size_t i = 0; i < network.nodes.size(); ++i) {
     if (Result<void> sound = check_node(network, static_cast<int>(i), walk); !sound) {
       return sound.error().within("node " + network.nodes[i].name);
     }
   }
-  if (Result<void> sound = check_outputs(network, walk.images.back()); !sound) return sound;
+  if (Result<void> sound = check_outputs(network, walk.channels.back()); !sound) return sound;
   if (Result<void> sound = check_frame(network, walk); !sound) return sound;
   if (Result<void> sound = check_extents(network); !sound) return sound;
   if (Result<void> sound = check_reflections(network); !sound) return sound;
@@ -190,9 +190,9 @@ Result<void> check_nodes(const Network& network) {
   return {};
 }
 
-std::vector<std::int64_t> images(const Network& network) {
+std::vector<std::int64_t> channels_of(const Network& network) {
   std::vector<std::int64_t> result = {network.f_in};
-  for (const Node& node : network.nodes) result.push_back(images_after(node, result));
+  for (const Node& node : network.nodes) result.push_back(channels_after(node, result));
   return result;
 }
 
@@ -225,7 +225,7 @@ std::vector<int> pooling_nodes(const Network& network) {
 }
 
 std::int64_t weight_bytes(const Network& network) {
-  const std::vector<std::int64_t> f = images(network);
+  const std::vector<std::int64_t> f = channels_of(network);
   std::int64_t sum = 0;
   for (const Node& node : network.nodes) {
     sum = add(sum, parameter_count(weight_sizes(node.operation, f[index(node.inputs.front())])));

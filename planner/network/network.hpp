@@ -253,7 +253,7 @@ struct Reach {
 // than pads reflect; the error says which extents are right. Requires check().
 [[nodiscard]] Result<void> check_volume(const Network& network, Vec3 volume);
 // Returns the channels of each value; requires check().
-[[nodiscard]] std::vector<std::int64_t> images(const Network& network);
+[[nodiscard]] std::vector<std::int64_t> channels_of(const Network& network);
 // Returns for each value the number of the last node that reads it; nodes.size() for the output.
 [[nodiscard]] std::vector<int> last_readers(const Network& network);
 // Returns the nodes that are dense poolings, in order: the planner chooses a PoolMode for each.

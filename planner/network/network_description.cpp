@@ -75,7 +75,7 @@ std::string stages_text(const std::vector<StackStage>& stages) {
 }
 
 std::vector<std::string> describe(const Network& network) {
-  const std::vector<std::int64_t> f = images(network);
+  const std::vector<std::int64_t> f = channels_of(network);
   std::vector<std::string> lines;
   for (const Node& node : network.nodes) {
     std::string line = node.name + ": " + operation_text(node, f[index(node.inputs.front())]);

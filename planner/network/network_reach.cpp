@@ -124,7 +124,7 @@ Vec3 period(const Network& network) {
   return result;
 }
 
-Result<Vec3> find_least_extent(const Network& network) {
+Result<Vec3> find_min_extent(const Network& network) {
   constexpr std::string_view axis_names = "zyx";
   const std::vector<Reach> reach = reaches(network);
   if (!is_strided(network)) return max(reach.back().fov, framed(network, network.min_volume));
@@ -143,7 +143,7 @@ Result<Vec3> find_least_extent(const Network& network) {
 }
 
 Vec3 min_extent(const Network& network) {
-  const Result<Vec3> least = find_least_extent(network);
+  const Result<Vec3> least = find_min_extent(network);
   ensure(least.has_value(), "extents fit the strides of a checked network");
   return *least;
 }

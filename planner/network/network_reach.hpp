@@ -9,7 +9,7 @@ namespace znni {
 [[nodiscard]] Reach reach_after(const Operation& operation, Reach in);
 
 // Returns what min_extent() does. Fails with invalid_argument if no extent fits all strides.
-[[nodiscard]] Result<Vec3> find_least_extent(const Network& network);
+[[nodiscard]] Result<Vec3> find_min_extent(const Network& network);
 
 // Returns the smallest extent of a patch that leaves no voxel of a value unread. Pads that reflect ask for larger
 // volumes, not for larger patches. Requires check().

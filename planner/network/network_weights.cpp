@@ -64,7 +64,7 @@ Result<void> check_weights(const Network& network, const NetworkWeights& weights
     return Error{ErrorCode::invalid_argument, "weights of " + std::to_string(weights.size()) + " nodes for " +
                                                   std::to_string(network.nodes.size()) + " nodes"};
   }
-  const std::vector<std::int64_t> f = images(network);
+  const std::vector<std::int64_t> f = channels_of(network);
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const Node& node = network.nodes[i];
     const WeightSizes sizes = weight_sizes(node.operation, f[static_cast<std::size_t>(node.inputs.front())]);
@@ -79,7 +79,7 @@ Result<void> check_weights(const Network& network, const NetworkWeights& weights
 
 NetworkWeights random_weights(const Network& network, std::uint64_t seed) {
   constexpr double small = 0.1;
-  const std::vector<std::int64_t> f = images(network);
+  const std::vector<std::int64_t> f = channels_of(network);
   Normal normal(seed);
   NetworkWeights weights;
   for (const Node& node : network.nodes) {

@@ -13,13 +13,13 @@ namespace znni {
 
 // Far beyond any net of use; they keep all arithmetic on extents from overflowing.
 inline constexpr std::int64_t max_reach = std::int64_t{1} << 20;
-inline constexpr std::int64_t max_images = std::int64_t{1} << 24;
+inline constexpr std::int64_t max_channels = std::int64_t{1} << 24;
 
 // A value that a node reads.
 struct InputValue {
   std::string name;
   Reach reach;
-  std::int64_t images = 0;
+  std::int64_t channels = 0;
 };
 
 // Fails unless the operation's own numbers are within bounds. Windows and strides are 1 along the axes that the rank

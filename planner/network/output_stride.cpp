@@ -19,9 +19,9 @@ struct Part {
 };
 
 // Returns the part of the one input of a Concat that all of `joined` comes from; of value 0 if it comes from several.
-Part before_concat(const Node& concat, const std::vector<std::int64_t>& images, Part joined) {
+Part before_concat(const Node& concat, const std::vector<std::int64_t>& channels, Part joined) {
   for (const int input : concat.inputs) {
-    const std::int64_t own = images[index(input)];
+    const std::int64_t own = channels[index(input)];
     if (joined.begin < own) return joined.end <= own ? Part{input, joined.begin, joined.end} : Part{};
     joined = {0, joined.begin - own, joined.end - own};
   }
@@ -30,19 +30,19 @@ Part before_concat(const Node& concat, const std::vector<std::int64_t>& images, 
 
 // Returns the factor of a last upsampling that repeats the part's voxels, perhaps behind crops, activations and
 // Concats; else 1.
-Vec3 last_repetition(const Network& network, const std::vector<std::int64_t>& images, Part part) {
+Vec3 last_repetition(const Network& network, const std::vector<std::int64_t>& channels, Part part) {
   while (part.value > 0) {
     const Node& node = network.nodes[index(part.value - 1)];
     const auto* up = std::get_if<Upsample>(&node.operation);
     if (up != nullptr) return up->kind == UpsampleKind::nearest ? up->factor : Vec3::cube(1);
     if (std::holds_alternative<Concat>(node.operation)) {
-      part = before_concat(node, images, part);
+      part = before_concat(node, channels, part);
     } else {
       const Origin origin = traits_of(node.operation).origin;
       if (origin == Origin::other) break;  // equal voxels need not stay equal
       const bool mixes = origin == Origin::voxel;
       const int input = node.inputs.front();
-      part = {input, mixes ? 0 : part.begin, mixes ? images[index(input)] : part.end};
+      part = {input, mixes ? 0 : part.begin, mixes ? channels[index(input)] : part.end};
     }
   }
   return Vec3::cube(1);
@@ -71,7 +71,7 @@ Vec3 min_output_stride(const Network& network) {
 }
 
 Result<void> check_output_stride(const Network& network) {
-  const std::vector<std::int64_t> f = images(network);
+  const std::vector<std::int64_t> f = channels_of(network);
   const int last = static_cast<int>(network.nodes.size());
   Part part{last, 0, f.back()};
   Result<void> all = check_stride("an output", network.output_stride, last_repetition(network, f, part));

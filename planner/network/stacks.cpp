@@ -184,7 +184,7 @@ std::string_view suffix_of(const StackStage& stage) {
 class Unstacking {
  public:
   explicit Unstacking(LoadedNetwork stacked)
-      : stacked_(std::move(stacked)), images_(images(stacked_.network)), strided_(is_strided(stacked_.network)) {
+      : stacked_(std::move(stacked)), channels_(channels_of(stacked_.network)), strided_(is_strided(stacked_.network)) {
     names_.insert(stacked_.network.input_name);
     for (const Node& node : stacked_.network.nodes) names_.insert(node.name);
     made_.network = stacked_.network;
@@ -198,7 +198,7 @@ class Unstacking {
       NodeWeights weights = stacked_.weights.empty() ? NodeWeights{} : stacked_.weights[i];
       if (std::holds_alternative<Stack>(node.operation)) {
         const int read = stacked_.network.nodes[i].inputs.front();
-        add_stages(node, is_read_once(stacked_.network, read), images_[index(read)], weights);
+        add_stages(node, is_read_once(stacked_.network, read), channels_[index(read)], weights);
       } else {
         append(std::move(node), std::move(weights));
       }
@@ -289,7 +289,7 @@ class Unstacking {
 
   LoadedNetwork stacked_;
   LoadedNetwork made_;
-  std::vector<std::int64_t> images_;  // per value of the stacked network
+  std::vector<std::int64_t> channels_;  // per value of the stacked network
   bool strided_;
   std::set<std::string> names_;
   std::vector<int> numbers_ = {0};  // per value of the stacked network, its new number

@@ -44,7 +44,7 @@ bool can_swap_axes(const Network& network) {
 }
 
 std::int64_t kernel_bytes(const Network& network) {
-  const std::vector<std::int64_t> f = images(network);
+  const std::vector<std::int64_t> f = channels_of(network);
   std::int64_t floats = 0;
   for (const Node& node : network.nodes) {
     const std::int64_t f_in = f[static_cast<std::size_t>(node.inputs.front())];

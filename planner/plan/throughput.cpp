@@ -25,8 +25,8 @@ double kept_floats(const Geometry& geometry) {
 
 Seconds copy_seconds(const Network& network, const Geometry& geometry, const DeviceSpec& spec) {
   const auto read = static_cast<double>(elements(geometry.values.front())) * static_cast<double>(geometry.windows);
-  const auto images_out = static_cast<double>(geometry.values.back().f);
-  const double written = static_cast<double>(written_voxels(geometry)) * images_out;
+  const auto channels_out = static_cast<double>(geometry.values.back().f);
+  const double written = static_cast<double>(written_voxels(geometry)) * channels_out;
   const bool scattered = voxels(reaches(network).back().stride) > 1;
   const double moved =
       copies * read + (scattered ? scattered_copies : copies) * written + history_copies * kept_floats(geometry);

@@ -17,9 +17,9 @@ constexpr std::size_t shown_geometries = 5;
 std::string network_text(const Network& network) {
   const std::vector<Reach> reach = reaches(network);
   return network.name + ": " + std::to_string(network.nodes.size()) + " nodes, " + std::to_string(network.f_in) +
-         " -> " + std::to_string(images(network).back()) + " channels, field of view " + to_string(reach.back().fov) +
-         ", pooling stride " + to_string(reach.back().stride) + ", parameters " + bytes_text(weight_bytes(network)) +
-         "\n";
+         " -> " + std::to_string(channels_of(network).back()) + " channels, field of view " +
+         to_string(reach.back().fov) + ", pooling stride " + to_string(reach.back().stride) + ", parameters " +
+         bytes_text(weight_bytes(network)) + "\n";
 }
 
 std::string stem_text(const Network& network, const Geometry& geometry) {

@@ -181,7 +181,7 @@ NetworkFacts facts_of(const Network& network) {
   facts.name = network.name;
   facts.spatial_rank = network.spatial_rank;
   facts.f_in = network.f_in;
-  facts.f_out = images(network).back();
+  facts.f_out = channels_of(network).back();
   facts.outputs = named_outputs(network);
   facts.inputs = named_inputs(network);
   facts.tile_bound = is_tile_bound(network);

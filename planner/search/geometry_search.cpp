@@ -353,9 +353,9 @@ GeometrySearch::Verdict GeometrySearch::add_node(std::size_t node, const RungQue
   found.options.min_transient = std::max(found.options.min_transient, add(least.peak, min_live(found, node)));
   if (Verdict verdict = Verdict::of_bytes(found.options, limits_of(query)); !verdict.is_in()) return verdict;
   found.bounded -= std::exchange(found.bounds[node], 0);  // from now on its share is that of its options
-  const Seconds least_of_all = found.options.min_seconds + std::max(found.bounded, 0.0);
-  if (least_of_all < found.seconds_limit(to_beat)) return {};
-  return Verdict::slower(found.useful / (least_of_all + found.copying));
+  const Seconds min_of_all = found.options.min_seconds + std::max(found.bounded, 0.0);
+  if (min_of_all < found.seconds_limit(to_beat)) return {};
+  return Verdict::slower(found.useful / (min_of_all + found.copying));
 }
 
 GeometrySearch::Verdict GeometrySearch::fit(const GeometryEvaluation& look, const RungQuery& query, double to_beat,

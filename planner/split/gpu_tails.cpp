@@ -64,7 +64,7 @@ std::vector<TailWay> GpuTails::ways(int until) {
 }
 
 std::int64_t GpuTails::min_bytes(int until, const TailWay& way, const LayerBytes& layers) {
-  return least_of(until, way).on_device(until, way.micro_batch, absent_from(until, way), layers);
+  return min_of(until, way).on_device(until, way.micro_batch, absent_from(until, way), layers);
 }
 
 const Result<Tail>& GpuTails::find(int until, const TailWay& way) {
@@ -90,11 +90,11 @@ GpuTails::Absent GpuTails::absent_from(int until, const TailWay& way) {
   return absent;
 }
 
-const LeastBytes& GpuTails::least_of(int until, const TailWay& way) {
+const MinBytes& GpuTails::min_of(int until, const TailWay& way) {
   const std::pair key{way.in_pairs ? until : 0, TailWay{0, way.in_pairs, way.precision}};
   const auto known = least_.find(key);
   if (known != least_.end()) return known->second;
-  const LeastBytes made(with_pairs(network_, geometry_, absent_from(until, way)), edge_formats(way.precision).back());
+  const MinBytes made(with_pairs(network_, geometry_, absent_from(until, way)), edge_formats(way.precision).back());
   return least_.emplace(key, made).first->second;
 }
 
@@ -114,7 +114,7 @@ Result<Tail> GpuTails::make(int until, const TailWay& way) {
   if (!part) return part.error();
   const std::int64_t micro_batches = value(until).S / way.micro_batch;
   const auto shares = static_cast<double>(micro_batches) * passes_;
-  const LeastBytes& least = least_of(until, way);
+  const MinBytes& least = min_of(until, way);
   const auto all_seconds = [&](Seconds compute) {
     return passes_ * tail_seconds(compute, micro_batches, part->values.front(), part->values.back(), gpu_.accelerator);
   };

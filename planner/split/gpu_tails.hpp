@@ -52,7 +52,7 @@ class GpuTails {
   [[nodiscard]] Result<Geometry> part_geometry(int until, std::int64_t micro_batch);
   const Absent& absent_in_pairs(Precision precision);
   [[nodiscard]] Absent absent_from(int until, const TailWay& way);
-  const LeastBytes& least_of(int until, const TailWay& way);
+  const MinBytes& min_of(int until, const TailWay& way);
   [[nodiscard]] const Shape5& value(int number) const { return geometry_.values[static_cast<std::size_t>(number)]; }
 
   const Network& network_;
@@ -64,8 +64,8 @@ class GpuTails {
   Seconds below_;
   std::function<bool()> stop_;
   double passes_;
-  std::array<Absent, precisions> absent_;                // empty until asked for
-  std::map<std::pair<int, TailWay>, LeastBytes> least_;  // of all micro-batches: of micro-batch 0
+  std::array<Absent, precisions> absent_;              // empty until asked for
+  std::map<std::pair<int, TailWay>, MinBytes> least_;  // of all micro-batches: of micro-batch 0
   std::map<std::pair<int, TailWay>, Result<Tail>> tails_;
 };
 

@@ -325,7 +325,7 @@ class SplitSearch::Look {
   double passes_;
   int nodes_;
   Seconds copying_;  // of windows and results, by the CPU
-  LeastBytes least_;
+  MinBytes least_;
   PatchSegments segments_;
   DividedWays divided_;
   GpuTails tails_;

@@ -100,14 +100,14 @@ class StepChooser {
     const Seconds least = plain_.best(saturated)->seconds;
     if (!best_ || best_->seconds > least) try_recomputing(limit, least);
     if (best_) return *std::move(best_);
-    return too_little(frame_.input.n, least_bytes_, mem);
+    return too_little(frame_.input.n, min_bytes_, mem);
   }
 
  private:
   // A step that is predicted to be faster than the fastest of those that compute nothing a second time is left out:
   // with more memory it would not be looked at.
   void try_recomputing(std::int64_t limit, Seconds least) {
-    for (const std::set<int>& set : sets_to_recompute(graph_, plain_.least_seconds())) {
+    for (const std::set<int>& set : sets_to_recompute(graph_, plain_.min_seconds())) {
       const StepGraph graph = with_recomputed(graph_, set);
       Result<StepSearch> search = StepSearch::make(graph, parts_);
       const std::optional<StepChoice> smallest = search ? search->smallest() : std::nullopt;
@@ -120,7 +120,7 @@ class StepChooser {
   }
 
   void take(StepPlan plan, std::int64_t limit) {
-    least_bytes_ = std::min(least_bytes_, plan.bytes.total());
+    min_bytes_ = std::min(min_bytes_, plan.bytes.total());
     if (plan.bytes.step <= limit && (!best_ || plan.seconds < best_->seconds)) best_ = std::move(plan);
   }
 
@@ -129,7 +129,7 @@ class StepChooser {
   const StepParts& parts_;
   const StepPlan& frame_;
   std::optional<StepPlan> best_;
-  std::int64_t least_bytes_ = saturated;
+  std::int64_t min_bytes_ = saturated;
 };
 
 }  // namespace

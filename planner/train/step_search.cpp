@@ -137,7 +137,7 @@ const StepSearch::Front& StepSearch::front(std::size_t work, const Digits& digit
 }
 
 // Returns the least seconds of a work, with the price of its bytes.
-double StepSearch::least_cost(std::size_t work, const Digits& digits, double seconds_per_byte) {
+double StepSearch::min_cost(std::size_t work, const Digits& digits, double seconds_per_byte) {
   double least = infinite;
   for (const Priced& priced : front(work, digits)) {
     least = std::min(least, priced.seconds + seconds_per_byte * static_cast<double>(priced.peak));
@@ -161,10 +161,10 @@ SumTerm StepSearch::term_of(std::size_t work, double seconds_per_byte, bool at_o
       rest /= formats_.size();
       legal = legal && (digits[index(*it)] == 0 || !fixed_[index(*it)]);
     }
-    double least = legal ? least_cost(work, digits, seconds_per_byte) : infinite;
+    double least = legal ? min_cost(work, digits, seconds_per_byte) : infinite;
     if (legal && both >= 0) {
-      least = std::min(least + least_cost(work + 1, digits, seconds_per_byte),
-                       least_cost(index(both), digits, seconds_per_byte));
+      least = std::min(least + min_cost(work + 1, digits, seconds_per_byte),
+                       min_cost(index(both), digits, seconds_per_byte));
     }
     term.values.push_back(least);
   }
@@ -184,7 +184,7 @@ std::optional<StepSearch::Digits> StepSearch::priced_at(double seconds_per_byte,
     }
     terms.push_back(std::move(term));
   }
-  return least_sum(static_cast<int>(graph_->tensors.size()), static_cast<int>(formats_.size()), std::move(terms));
+  return min_sum(static_cast<int>(graph_->tensors.size()), static_cast<int>(formats_.size()), std::move(terms));
 }
 
 void StepSearch::list_candidates() {
@@ -268,7 +268,7 @@ std::optional<StepChoice> StepSearch::best(std::int64_t limit) {
 }
 
 // Returns the least bytes alive in a work.
-std::int64_t StepSearch::least_peak(std::size_t work, const Digits& digits) {
+std::int64_t StepSearch::min_peak(std::size_t work, const Digits& digits) {
   const Front& ways = front(work, digits);
   return ways.empty() ? saturated : znni::add(ways.back().peak, beside(work, digits));
 }
@@ -278,9 +278,9 @@ std::optional<StepChoice> StepSearch::smallest() {
   for (const Digits& digits : candidates_) {
     std::int64_t most = 0;
     for (std::size_t work = 0; work < graph_->works.size(); ++work) {
-      std::int64_t own = least_peak(work, digits);
+      std::int64_t own = min_peak(work, digits);
       if (const int both = together_[work]; both >= 0) {
-        own = std::min(std::max(own, least_peak(work + 1, digits)), least_peak(index(both), digits));
+        own = std::min(std::max(own, min_peak(work + 1, digits)), min_peak(index(both), digits));
         ++work;
       }
       most = std::max(most, own);
@@ -290,7 +290,7 @@ std::optional<StepChoice> StepSearch::smallest() {
   return best(least);
 }
 
-std::vector<Seconds> StepSearch::least_seconds() const {
+std::vector<Seconds> StepSearch::min_seconds() const {
   std::vector<Seconds> seconds;
   const auto is_faster = [](const StepWay& a, const StepWay& b) { return a.seconds < b.seconds; };
   for (std::size_t work = 0; work < graph_->works.size(); ++work) {

@@ -10,7 +10,7 @@
 #include <map>
 #include <vector>
 
-#include "planner/train/least_sum.hpp"
+#include "planner/train/min_sum.hpp"
 #include "planner/train/step_ways.hpp"
 
 namespace znni {
@@ -40,7 +40,7 @@ class StepSearch {
   // Returns the works of the graph, and behind them those that do two of them at once (both_gradients()).
   [[nodiscard]] const std::vector<StepWork>& works() const { return works_; }
   // Returns the seconds of each work of the graph by its fastest way, without reorders.
-  [[nodiscard]] std::vector<Seconds> least_seconds() const;
+  [[nodiscard]] std::vector<Seconds> min_seconds() const;
   // Returns a line with the calls of a choice.
   [[nodiscard]] StepLine line_of(const StepChoice& choice);
 
@@ -71,8 +71,8 @@ class StepSearch {
   [[nodiscard]] std::int64_t beside(std::size_t work, const Digits& digits) const;
   const Front& front(std::size_t work, const Digits& digits);
   [[nodiscard]] std::optional<Priced> price(std::size_t work, int way, const Digits& digits);
-  [[nodiscard]] double least_cost(std::size_t work, const Digits& digits, double seconds_per_byte);
-  [[nodiscard]] std::int64_t least_peak(std::size_t work, const Digits& digits);
+  [[nodiscard]] double min_cost(std::size_t work, const Digits& digits, double seconds_per_byte);
+  [[nodiscard]] std::int64_t min_peak(std::size_t work, const Digits& digits);
   [[nodiscard]] std::optional<Priced> fastest(std::size_t work, const Digits& digits, std::int64_t limit);
   [[nodiscard]] SumTerm term_of(std::size_t work, double seconds_per_byte, bool at_once);
   [[nodiscard]] std::optional<StepChoice> choose(const Digits& digits, std::int64_t limit);

@@ -127,7 +127,7 @@ struct Backend {
 [[nodiscard]] MemoryPlan input_output_buffers(const LayerProblem& problem, Format in, Format out, int last_stage = 0,
                                               MemorySpace space = MemorySpace::host);
 
-// Returns Estimate::spread of a transform of whole images: the input's extent minus the window of one output voxel.
+// Returns Estimate::spread of a transform of the whole input: the input's extent minus the window of one output voxel.
 [[nodiscard]] Vec3 spread_of_whole(const ConvProblem& conv);
 
 // Returns the name of the buffer of input `index`: "input 0".

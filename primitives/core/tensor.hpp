@@ -55,12 +55,12 @@ struct TensorView {
   Strides strides;
 
   // Returns the first voxel of channel j of input s (planar); of block j / width, plus j % width (blocked).
-  [[nodiscard]] float* image(std::int64_t s, std::int64_t j) const {
+  [[nodiscard]] float* channel(std::int64_t s, std::int64_t j) const {
     const std::int64_t width = block_width(format.layout);
     return data + s * strides.S + (j / width) * strides.f + j % width;
   }
   [[nodiscard]] float& at(std::int64_t s, std::int64_t j, Vec3 position) const {
-    return image(s, j)[position.z * strides.z + position.y * strides.y + position.x * strides.x];
+    return channel(s, j)[position.z * strides.z + position.y * strides.y + position.x * strides.x];
   }
   // Returns true if there are no gaps between its voxels, rows and planes.
   [[nodiscard]] bool is_dense() const { return strides == dense_strides(shape, format); }

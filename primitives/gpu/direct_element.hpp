@@ -41,16 +41,16 @@ struct DirectData {
 };
 
 // Adds up the products of one voxel, whose window begins at `from`. `w`: the weights of the block at the first term.
-template <class T, int images>
-constexpr void direct_sums(const DirectConv& conv, const T* from, const float* w, float (&sums)[images]) {
+template <class T, int channels>
+constexpr void direct_sums(const DirectConv& conv, const T* from, const float* w, float (&sums)[channels]) {
   for (Index i = 0; i < conv.f; ++i) {
     for (Index z = 0; z < conv.k.z; ++z) {
       for (Index y = 0; y < conv.k.y; ++y) {
         const T* at = from + i * conv.in.f + z * conv.dilation.z * conv.in.z + y * conv.dilation.y * conv.in.y;
         for (Index x = 0; x < conv.k.x; ++x) {
           const float value = widen(at[x * conv.dilation.x * conv.in.x]);
-          for (int c = 0; c < images; ++c) sums[c] += value * w[c];
-          w += conv.blocks * images;
+          for (int c = 0; c < channels; ++c) sums[c] += value * w[c];
+          w += conv.blocks * channels;
         }
       }
     }
@@ -58,24 +58,24 @@ constexpr void direct_sums(const DirectConv& conv, const T* from, const float* w
 }
 
 // Computes element `element` of row `row`.
-template <class Math, class T, int images>
+template <class Math, class T, int channels>
 constexpr void direct_element(const DirectArg& arg, const Row& row, int element, const DirectData<T>& data) {
   const DirectConv& conv = arg.conv;
   const Index x = arg.planar ? element : element / arg.rows.fast;
-  const Index block = arg.planar ? row.image : element % arg.rows.fast;
+  const Index block = arg.planar ? row.channel : element % arg.rows.fast;
   const Index group = block / conv.group_blocks;
-  const Index first = block % conv.group_blocks * images;  // of the group's channels
-  const Index image = group * conv.f_out + first;
-  float sums[images] = {};
+  const Index first = block % conv.group_blocks * channels;  // of the group's channels
+  const Index channel = group * conv.f_out + first;
+  float sums[channels] = {};
   direct_sums(conv,
               data.in + row.s * conv.in.S + group * conv.f * conv.in.f + row.z * conv.stride.z * conv.in.z +
                   row.y * conv.stride.y * conv.in.y + x * conv.stride.x * conv.in.x,
-              data.weights + block * images, sums);
-  for (int c = 0; c < images && first + c < conv.f_out; ++c) {
+              data.weights + block * channels, sums);
+  for (int c = 0; c < channels && first + c < conv.f_out; ++c) {
     const auto at = [&](const Steps& steps) {
-      return row.s * steps.S + (image + c) * steps.f + row.z * steps.z + row.y * steps.y + x * steps.x;
+      return row.s * steps.S + (channel + c) * steps.f + row.z * steps.z + row.y * steps.y + x * steps.x;
     };
-    float sum = sums[c] + data.bias[block * images + c];
+    float sum = sums[c] + data.bias[block * channels + c];
     if (data.residual != nullptr) sum += widen(data.residual[at(arg.residual)]);
     data.out[at(arg.out)] = narrow(activate<Math>(conv.act, conv.alpha, sum), T());
   }

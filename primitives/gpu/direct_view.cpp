@@ -5,24 +5,24 @@
 namespace znni::cuda {
 namespace {
 
-constexpr std::int64_t images_of_block = 4;
+constexpr std::int64_t channels_of_block = 4;
 
-std::int64_t group_blocks(const ConvProblem& conv) { return div_up(conv.f_out / conv.groups, direct_images(conv)); }
+std::int64_t group_blocks(const ConvProblem& conv) { return div_up(conv.f_out / conv.groups, direct_channels(conv)); }
 
 // Returns where channel `j` of the output stands among the channels of all blocks.
 std::size_t place_of(const ConvProblem& conv, std::int64_t j) {
   const std::int64_t of_group = conv.f_out / conv.groups;
-  return static_cast<std::size_t>(j / of_group * group_blocks(conv) * direct_images(conv) + j % of_group);
+  return static_cast<std::size_t>(j / of_group * group_blocks(conv) * direct_channels(conv) + j % of_group);
 }
 
 }  // namespace
 
-int direct_images(const ConvProblem& conv) {
-  return conv.f_out / conv.groups < images_of_block ? 1 : static_cast<int>(images_of_block);
+int direct_channels(const ConvProblem& conv) {
+  return conv.f_out / conv.groups < channels_of_block ? 1 : static_cast<int>(channels_of_block);
 }
 
 std::int64_t direct_padded(const ConvProblem& conv) {
-  return mul(conv.groups, mul(group_blocks(conv), direct_images(conv)));
+  return mul(conv.groups, mul(group_blocks(conv), direct_channels(conv)));
 }
 
 DirectArg direct_arg(const ConvProblem& conv, std::span<const TensorView> inputs, const TensorView& out) {

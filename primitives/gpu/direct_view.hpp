@@ -10,7 +10,7 @@
 namespace znni::cuda {
 
 // Returns the channels of a block: 4, or 1 if a group has fewer than 4 channels of the output.
-[[nodiscard]] int direct_images(const ConvProblem& conv);
+[[nodiscard]] int direct_channels(const ConvProblem& conv);
 // Returns the channels of all blocks, padding counted.
 [[nodiscard]] std::int64_t direct_padded(const ConvProblem& conv);
 

@@ -1,6 +1,6 @@
 // Overlap-save tiles of a convolution by FFT, per element. Every channel is cut into tiles of `tile` voxels that
 // overlap by the kernel's extent - 1, each giving `kept` outputs per axis; tiles beyond the channel read zeros. A
-// transform's column is one channel of one tile: column = tile * images + image.
+// transform's column is one channel of one tile: column = tile * channels + channel.
 #pragma once
 
 #include "primitives/gpu/activate.hpp"
@@ -30,7 +30,7 @@ constexpr TilePlace tile_place(const TileGrid& grid, Index tile) {
 // Planar float32 tensors on the one side, dense real tiles [column][z][y][x] on the other.
 struct TileArg {
   TileGrid grid;
-  Index images = 1;
+  Index channels = 1;
   Extent n;           // of the tensor
   Steps steps;        // of the tensor
   Index first = 0;    // column of the first tile in the buffer
@@ -43,7 +43,7 @@ constexpr Index tile_rows(const TileArg& arg) { return arg.columns * arg.row_ext
 struct TileRow {
   Index in_tile = 0;    // element of the buffer of x = 0
   Index in_tensor = 0;  // element of the tensor of x = 0
-  Index image = 0;
+  Index channel = 0;
   Index voxels = 0;  // of the row that lie within the tensor, from x = 0 on; 0 where the row lies outside
 };
 constexpr TileRow tile_row(const TileArg& arg, Index index) {
@@ -51,17 +51,17 @@ constexpr TileRow tile_row(const TileArg& arg, Index index) {
   const Index z = index / arg.row_extent.y % arg.row_extent.z;
   const Index local = index / (arg.row_extent.y * arg.row_extent.z);
   const Index column = arg.first + local;
-  const Index tile = column / arg.images;
+  const Index tile = column / arg.channels;
   const Extent t = arg.grid.tile;
   TileRow row;
-  row.image = column % arg.images;
+  row.channel = column % arg.channels;
   row.in_tile = ((local * t.z + z) * t.y + y) * t.x;
   if (tile >= tile_count(arg.grid)) return row;
   const TilePlace place = tile_place(arg.grid, tile);
   const Index at_z = place.start.z + z;
   const Index at_y = place.start.y + y;
   if (at_z >= arg.n.z || at_y >= arg.n.y || place.start.x >= arg.n.x) return row;
-  row.in_tensor = place.s * arg.steps.S + row.image * arg.steps.f + at_z * arg.steps.z + at_y * arg.steps.y +
+  row.in_tensor = place.s * arg.steps.S + row.channel * arg.steps.f + at_z * arg.steps.z + at_y * arg.steps.y +
                   place.start.x * arg.steps.x;
   const Index left = arg.n.x - place.start.x;
   row.voxels = left < arg.row_extent.x ? left : arg.row_extent.x;
@@ -87,14 +87,14 @@ constexpr Index residual_row(const TileArg& arg, const TileEnd& end, const TileR
   const Index y = index % arg.row_extent.y;
   const Index z = index / arg.row_extent.y % arg.row_extent.z;
   const Index column = arg.first + index / (arg.row_extent.y * arg.row_extent.z);
-  const TilePlace place = tile_place(arg.grid, column / arg.images);
+  const TilePlace place = tile_place(arg.grid, column / arg.channels);
   const Steps& steps = end.residual_steps;
-  return place.s * steps.S + row.image * steps.f + (place.start.z + z) * steps.z + (place.start.y + y) * steps.y +
+  return place.s * steps.S + row.channel * steps.f + (place.start.z + z) * steps.z + (place.start.y + y) * steps.y +
          place.start.x * steps.x;
 }
 template <class Math>
-constexpr float tile_end(const TileEnd& end, float value, Index image, Index residual_at) {
-  float sum = value * end.scale + (end.bias == nullptr ? 0.0F : end.bias[image]);
+constexpr float tile_end(const TileEnd& end, float value, Index channel, Index residual_at) {
+  float sum = value * end.scale + (end.bias == nullptr ? 0.0F : end.bias[channel]);
   if (end.residual != nullptr) sum += end.residual[residual_at];
   return activate<Math>(end.act, end.alpha, sum);
 }

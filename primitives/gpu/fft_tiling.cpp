@@ -30,8 +30,8 @@ std::optional<FftTiling> cut(const ConvProblem& conv, Vec3 tile, std::int64_t ch
   FftTiling tiling;
   tiling.grid = {conv.in.S, extent_of(tile), extent_of(kept), extent_of(tiles)};
   tiling.spread = min(kept, n_out) - Vec3::cube(1);
-  tiling.images = conv.in.f;
-  tiling.images_out = conv.f_out;
+  tiling.channels = conv.in.f;
+  tiling.channels_out = conv.f_out;
   const std::int64_t all = mul(conv.in.S, voxels(tiles));
   const std::int64_t per_tile = complex_bytes(mul(tiling.frequencies(), add(conv.in.f, conv.f_out)));
   const std::int64_t fitting = std::clamp<std::int64_t>(chunk_bytes / per_tile, 1, all);
@@ -51,17 +51,17 @@ void declare(MemoryPlan& plan, std::string_view name, std::int64_t bytes, Lifeti
 double product_traffic(const ConvProblem& conv, const FftTiling& tiling) {
   const auto complex = static_cast<double>(complex_bytes(tiling.frequencies()));
   const auto tiles = static_cast<double>(tiling.chunks * tiling.chunk_tiles);
-  const double images = static_cast<double>(conv.in.f) + static_cast<double>(conv.f_out);
+  const double channels = static_cast<double>(conv.in.f) + static_cast<double>(conv.f_out);
   const double pairs = static_cast<double>(conv.in.f) * static_cast<double>(conv.f_out);
-  return tiles * images * complex + static_cast<double>(tiling.chunks) * pairs * complex;
+  return tiles * channels * complex + static_cast<double>(tiling.chunks) * pairs * complex;
 }
 
 // Returns the bytes of products and of the transforms of all columns, at so many bytes a column.
 double whole_traffic(const ConvProblem& conv, const FftTiling& tiling, bool keep_spectra, double per_column) {
   const auto tiles = static_cast<double>(tiling.chunks * tiling.chunk_tiles);
-  const double images = static_cast<double>(conv.in.f) + static_cast<double>(conv.f_out);
+  const double channels = static_cast<double>(conv.in.f) + static_cast<double>(conv.f_out);
   const double pairs = static_cast<double>(conv.in.f) * static_cast<double>(conv.f_out);
-  return tiles * images * per_column + product_traffic(conv, tiling) + (keep_spectra ? 0.0 : pairs * per_column);
+  return tiles * channels * per_column + product_traffic(conv, tiling) + (keep_spectra ? 0.0 : pairs * per_column);
 }
 
 }  // namespace
@@ -131,7 +131,7 @@ double fft32_traffic(const ConvProblem& conv, const FftTiling& tiling, bool keep
 
 double fft_product_flops(const FftTiling& tiling) {
   const auto tiles = static_cast<double>(tiling.chunks * tiling.chunk_tiles);
-  return 8.0 * tiles * static_cast<double>(tiling.images) * static_cast<double>(tiling.images_out) *
+  return 8.0 * tiles * static_cast<double>(tiling.channels) * static_cast<double>(tiling.channels_out) *
          static_cast<double>(tiling.frequencies());
 }
 

@@ -15,9 +15,9 @@ namespace znni::cuda {
 // In the first and the last, `slice` tiles of one channel are in work at once. Columns count channels of tiles.
 struct FftTiling {
   TileGrid grid;
-  std::int64_t images = 1;       // f
-  std::int64_t images_out = 1;   // f_out
-  std::int64_t chunk_tiles = 1;  // tiles whose spectra are held
+  std::int64_t channels = 1;      // f
+  std::int64_t channels_out = 1;  // f_out
+  std::int64_t chunk_tiles = 1;   // tiles whose spectra are held
   std::int64_t chunks = 1;
   std::int64_t slice = 1;  // columns
   Vec3 spread = {};        // Estimate::spread: the rest of a tile, as far as it lies within the input
@@ -30,7 +30,7 @@ struct FftTiling {
 // Returns the least n' >= n whose factors are 2, 3, 5 and 7, for which cuFFT is at its best.
 [[nodiscard]] std::int64_t fft_extent(std::int64_t n);
 
-// Makes tiles of edge `edge`, or of the whole image along an axis that is no longer; chunks of about `chunk_bytes` of
+// Makes tiles of edge `edge`, or of the whole input along an axis that is no longer; chunks of about `chunk_bytes` of
 // spectra. Returns nothing if less than a third of a tile's edge would be kept.
 [[nodiscard]] std::optional<FftTiling> make_tiling(const ConvProblem& conv, std::int64_t edge,
                                                    std::int64_t chunk_bytes);

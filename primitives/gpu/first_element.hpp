@@ -10,7 +10,7 @@
 
 namespace znni::cuda {
 
-inline constexpr int first_images = 16;      // of a thread
+inline constexpr int first_channels = 16;    // of a thread
 inline constexpr int first_voxels = 2;       // of a thread
 inline constexpr int first_neighbours = 32;  // neighbours along x
 
@@ -40,8 +40,8 @@ constexpr int first_row_elements(Index n_x) {
 // Computes the sums of two voxels before the bias. Their windows begin at `from` and `apart` elements behind it; `w`:
 // the vectors of the group at the first tap.
 constexpr void first_sums(const FirstConv& conv, const float* from, Index apart, const Lanes<float, 4>* w,
-                          float (&sums)[first_voxels][first_images]) {
-  unrolled<first_images>([&](auto c) { sums[0][c] = sums[1][c] = 0.0F; });
+                          float (&sums)[first_voxels][first_channels]) {
+  unrolled<first_channels>([&](auto c) { sums[0][c] = sums[1][c] = 0.0F; });
   for (Index i = 0; i < conv.f; ++i) {
     for (Index z = 0; z < conv.k.z; ++z) {
       for (Index y = 0; y < conv.k.y; ++y) {
@@ -49,7 +49,7 @@ constexpr void first_sums(const FirstConv& conv, const float* from, Index apart,
         for (Index x = 0; x < conv.k.x; ++x) {
           const float a = at[0];
           const float b = at[apart];
-          unrolled<first_images / 4>([&](auto q) {
+          unrolled<first_channels / 4>([&](auto q) {
             const Lanes<float, 4> four = w[q];
             unrolled<4>([&](auto c) {
               sums[0][4 * q + c] += a * four.lane[c];
@@ -57,7 +57,7 @@ constexpr void first_sums(const FirstConv& conv, const float* from, Index apart,
             });
           });
           at += conv.dilation.x * conv.in.x;
-          w += conv.groups * (first_images / 4);
+          w += conv.groups * (first_channels / 4);
         }
       }
     }
@@ -72,14 +72,14 @@ constexpr void first_element(const FirstArg& arg, const Row& row, int element, c
   if (x0 >= arg.n_x) return;
   const bool second = x0 + first_neighbours < arg.n_x;
   const Index apart = second ? first_neighbours * conv.in.x : 0;  // reads what is there
-  float sums[first_voxels][first_images] = {};
+  float sums[first_voxels][first_channels] = {};
   first_sums(conv, in + row.s * conv.in.S + row.z * conv.in.z + row.y * conv.in.y + x0 * conv.in.x, apart,
-             weights + row.image * (first_images / 4), sums);
-  const Index image = row.image * first_images;
-  T* const to = out + row.s * arg.out.S + image * arg.out.f + row.z * arg.out.z + row.y * arg.out.y + x0 * arg.out.x;
-  unrolled<first_images>([&](auto c) {
-    if (image + c >= conv.f_out) return;
-    const float shift = bias[image + c];
+             weights + row.channel * (first_channels / 4), sums);
+  const Index channel = row.channel * first_channels;
+  T* const to = out + row.s * arg.out.S + channel * arg.out.f + row.z * arg.out.z + row.y * arg.out.y + x0 * arg.out.x;
+  unrolled<first_channels>([&](auto c) {
+    if (channel + c >= conv.f_out) return;
+    const float shift = bias[channel + c];
     to[c * arg.out.f] = narrow(activate<Math>(conv.act, conv.alpha, sums[0][c] + shift), T());
     if (!second) return;
     to[c * arg.out.f + first_neighbours * arg.out.x] =

@@ -14,9 +14,9 @@ inline constexpr int first_pool_threads = 256;
 inline constexpr int first_pool_x = first_neighbours;  // of the tile: a row per warp
 inline constexpr int first_pool_y = first_voxels * first_pool_threads / first_pool_x;
 inline constexpr int first_pool_apart = first_pool_y / first_voxels;  // rows between the voxels of a thread
-inline constexpr int first_pool_floats = first_images * first_pool_y * first_pool_x;  // shared
-inline constexpr int first_pool_window = 3;                                           // along each axis, at most
-inline constexpr Index max_first_pool_blocks = (Index{1} << 31) - 1;                  // of a grid
+inline constexpr int first_pool_floats = first_channels * first_pool_y * first_pool_x;  // shared
+inline constexpr int first_pool_window = 3;                                             // along each axis, at most
+inline constexpr Index max_first_pool_blocks = (Index{1} << 31) - 1;                    // of a grid
 
 struct FirstPoolArg {
   FirstConv conv;
@@ -90,7 +90,7 @@ template <int window_z>
 struct FirstPoolThread {
   Index out[first_voxels] = {};  // of its windows' outputs at z = 0; -1: there is none
   PooledPlace z;                 // of the windows that end with the next plane, once there are any
-  float before[window_z][first_voxels][first_images] = {};  // maxima over y and x of earlier planes, the oldest first
+  float before[window_z][first_voxels][first_channels] = {};  // maxima over y and x of earlier planes, the oldest first
 };
 
 template <int window_z>
@@ -107,7 +107,7 @@ constexpr FirstPoolThread<window_z> first_pool_thread(const FirstPoolArg& arg, c
                        is_taken(y, arg.offsets.y, arg.out_n.y) && is_taken(x, arg.offsets.x, arg.out_n.x);
     const Index s = pooled_input(arg.before, arg.offsets, block.s, {0, y.offset, x.offset});
     own.out[v] =
-        taken ? s * arg.out.S + block.group * first_images * arg.out.f + y.at * arg.out.y + x.at * arg.out.x : -1;
+        taken ? s * arg.out.S + block.group * first_channels * arg.out.f + y.at * arg.out.y + x.at * arg.out.x : -1;
   });
   return own;
 }
@@ -123,11 +123,11 @@ constexpr void first_pool_convolve(const FirstPoolArg& arg, const FirstPoolBlock
   const Index x = column < arg.n.x ? column : arg.n.x - 1;
   const Index y = row < arg.n.y ? row : arg.n.y - 1;
   const Index other = row + first_pool_apart < arg.n.y ? row + first_pool_apart : arg.n.y - 1;
-  float sums[first_voxels][first_images] = {};
+  float sums[first_voxels][first_channels] = {};
   first_sums(conv, in + block.s * conv.in.S + (block.begin.z + plane) * conv.in.z + y * conv.in.y + x * conv.in.x,
-             (other - y) * conv.in.y, weights + block.group * (first_images / 4), sums);
-  unrolled<first_images>([&](auto c) {
-    const float shift = bias[block.group * first_images + c];
+             (other - y) * conv.in.y, weights + block.group * (first_channels / 4), sums);
+  unrolled<first_channels>([&](auto c) {
+    const float shift = bias[block.group * first_channels + c];
     float* const to = shared + c * (first_pool_y * first_pool_x) + thread;
     to[0] = activate<Math>(conv.act, conv.alpha, sums[0][c] + shift);
     to[first_pool_threads] = activate<Math>(conv.act, conv.alpha, sums[1][c] + shift);
@@ -153,7 +153,7 @@ constexpr void first_pool_reduce(const FirstPoolArg& arg, const FirstPoolBlock& 
   T* const to = out + own.z.offset * fragment * arg.out.S + own.z.at * arg.out.z;
   unrolled<first_voxels>([&](auto v) {
     if (own.out[v] < 0) return;
-    unrolled<first_images>([&](auto c) {
+    unrolled<first_channels>([&](auto c) {
       const float now =
           plane_maximum(arg.window, shared + c * (first_pool_y * first_pool_x) + thread + v * first_pool_threads);
       float most = now;
@@ -161,7 +161,7 @@ constexpr void first_pool_reduce(const FirstPoolArg& arg, const FirstPoolBlock& 
         most = larger(most, own.before[i][v][c]);
         own.before[i][v][c] = i + 1 < window_z - 1 ? own.before[i + 1][v][c] : now;
       });
-      if (!taken || block.group * first_images + c >= arg.conv.f_out) return;
+      if (!taken || block.group * first_channels + c >= arg.conv.f_out) return;
       to[own.out[v] + c * arg.out.f] = narrow(most, T());
     });
   });

@@ -4,13 +4,13 @@
 
 namespace znni::cuda {
 
-std::int64_t first_padded(std::int64_t f_out) { return round_up(f_out, first_images); }
+std::int64_t first_padded(std::int64_t f_out) { return round_up(f_out, first_channels); }
 
 FirstConv first_conv(const ConvProblem& conv, const TensorView& in) {
   FirstConv arg;
   arg.f = conv.in.f;
   arg.f_out = conv.f_out;
-  arg.groups = first_padded(conv.f_out) / first_images;
+  arg.groups = first_padded(conv.f_out) / first_channels;
   arg.k = extent_of(conv.k);
   arg.dilation = extent_of(conv.dilation);
   arg.in = steps_of(in.strides);

@@ -31,7 +31,7 @@ struct Steps {
 // do, too.
 struct RowShape {
   Index S = 1;
-  Index images = 1;  // 1 in channels last
+  Index channels = 1;  // 1 in channels last
   Index z = 1;
   Index y = 1;
   int slow = 1;
@@ -40,7 +40,7 @@ struct RowShape {
 
 struct RowSteps {
   Index S = 0;
-  Index image = 0;
+  Index channel = 0;
   Index z = 0;
   Index y = 0;
   Index slow = 0;
@@ -49,12 +49,12 @@ struct RowSteps {
 
 struct Row {
   Index s = 0;
-  Index image = 0;
+  Index channel = 0;
   Index z = 0;
   Index y = 0;
 };
 
-constexpr Index row_count(const RowShape& shape) { return shape.S * shape.images * shape.z * shape.y; }
+constexpr Index row_count(const RowShape& shape) { return shape.S * shape.channels * shape.z * shape.y; }
 constexpr int row_elements(const RowShape& shape) { return shape.slow * shape.fast; }
 
 // Returns row `index`, y fastest.
@@ -64,13 +64,13 @@ constexpr Row row_at(const RowShape& shape, Index index) {
   index /= shape.y;
   row.z = index % shape.z;
   index /= shape.z;
-  row.image = index % shape.images;
-  row.s = index / shape.images;
+  row.channel = index % shape.channels;
+  row.s = index / shape.channels;
   return row;
 }
 
 constexpr Index offset_of(const RowSteps& steps, const Row& row) {
-  return row.s * steps.S + row.image * steps.image + row.z * steps.z + row.y * steps.y;
+  return row.s * steps.S + row.channel * steps.channel + row.z * steps.z + row.y * steps.y;
 }
 constexpr Index element_offset(const RowSteps& steps, int slow, int fast) {
   return slow * steps.slow + fast * steps.fast;

@@ -61,7 +61,7 @@ constexpr void outside_element(const OutsideArg& arg, const Row& row, int elemen
     return;
   }
   const int from_x = static_cast<int>(x);
-  to = data[offset_of(arg.steps, {row.s, row.image, z, y}) +
+  to = data[offset_of(arg.steps, {row.s, row.channel, z, y}) +
             element_offset(arg.steps, arg.planar ? 0 : from_x, arg.planar ? from_x : fast)];
 }
 

@@ -49,9 +49,9 @@ constexpr PoolRow pool_row(const PoolArg& pool, Index index) {
   const Index offset_z = row.z % pool.offsets.z;
   const Index offset_y = row.y % pool.offsets.y;
   const Index s = pooled_input(pool.before, pool.offsets, row.s, {offset_z, offset_y, 0});
-  return {row.s * pool.in.S + row.image * pool.in.f + (z * pool.stride.z + offset_z) * pool.in.z +
+  return {row.s * pool.in.S + row.channel * pool.in.f + (z * pool.stride.z + offset_z) * pool.in.z +
               (y * pool.stride.y + offset_y) * pool.in.y,
-          s * pool.out.S + row.image * pool.out.f + z * pool.out.z + y * pool.out.y};
+          s * pool.out.S + row.channel * pool.out.f + z * pool.out.z + y * pool.out.y};
 }
 
 // Reduces the window that begins at `in`.
@@ -93,12 +93,12 @@ template <class T, int width>
 constexpr void pool_element(const PoolArg& pool, const PoolRow& row, int element, const Lanes<T, width>* in,
                             Lanes<T, width>* out) {
   const int position = pool.planar ? element : element / pool.rows.fast;
-  const int image = pool.planar ? 0 : element % pool.rows.fast;
+  const int channel = pool.planar ? 0 : element % pool.rows.fast;
   const int offsets = static_cast<int>(pool.offsets.x);
   const int x = position / offsets;
   const int offset = position % offsets;
-  const Index from = row.in + (x * pool.stride.x + offset) * pool.in.x + image;
-  const Index to = row.out + offset * pool.before.x * pool.out.S + x * pool.out.x + image;
+  const Index from = row.in + (x * pool.stride.x + offset) * pool.in.x + channel;
+  const Index to = row.out + offset * pool.before.x * pool.out.S + x * pool.out.x + channel;
   out[to] = pool_window(pool, in + from);
 }
 

@@ -13,7 +13,7 @@ PoolArg pool_arg(const PoolProblem& pool, const TensorView& in, const TensorView
   PoolArg arg;
   arg.planar = planar;
   arg.rows.S = in.shape.S;
-  arg.rows.images = planar ? in.shape.f : 1;
+  arg.rows.channels = planar ? in.shape.f : 1;
   arg.rows.z = positions.z;
   arg.rows.y = positions.y;
   arg.rows.slow = planar ? 1 : static_cast<int>(positions.x);

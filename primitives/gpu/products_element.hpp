@@ -96,12 +96,12 @@ constexpr ProductBlock product_block(const ProductArg& arg, const ProductShape& 
   const Index tile = index % groups * rows_of(shape);
   const Index rest = index / groups;
   const Index sections = ceil_div(arg.f_out, columns_of(shape));
-  const Index image = rest % sections * columns_of(shape);
+  const Index channel = rest % sections * columns_of(shape);
   const Index frequency = rest / sections;
   const auto within = [](Index left, int most) { return left < most ? static_cast<int>(left) : most; };
-  return {(frequency * arg.tiles + tile) * arg.f, (frequency * arg.f_out + image) * arg.f,
-          (frequency * arg.tiles + tile) * arg.f_out + image, within(arg.tiles - tile, rows_of(shape)),
-          within(arg.f_out - image, columns_of(shape))};
+  return {(frequency * arg.tiles + tile) * arg.f, (frequency * arg.f_out + channel) * arg.f,
+          (frequency * arg.tiles + tile) * arg.f_out + channel, within(arg.tiles - tile, rows_of(shape)),
+          within(arg.f_out - channel, columns_of(shape))};
 }
 
 // Two neighbours of a row: what a lane holds of eight.

@@ -104,7 +104,7 @@ constexpr StackRegion written_region(const StackLink& link, const StackRegion& r
 // A part of the output that a block makes.
 struct StackTile {
   Index s = 0;
-  Index image = 0;  // its first channel
+  Index channel = 0;  // its first channel
   int channels = 1;
   StackRegion region;
 };
@@ -122,11 +122,11 @@ constexpr Index at_most(Index a, Index b) { return a < b ? a : b; }
 constexpr StackTile stack_tile(const StackArg& arg, Index index) {
   const Extent tiles = stack_tiles_along(arg);
   const Index groups = ceil_div(arg.f, arg.channels);
-  const Index image = index / voxels_of(tiles);
+  const Index channel = index / voxels_of(tiles);
   StackTile tile;
-  tile.s = image / groups;
-  tile.image = image % groups * arg.channels;
-  tile.channels = static_cast<int>(at_most(arg.channels, arg.f - tile.image));
+  tile.s = channel / groups;
+  tile.channel = channel % groups * arg.channels;
+  tile.channels = static_cast<int>(at_most(arg.channels, arg.f - tile.channel));
   const Extent origin = {index / (tiles.y * tiles.x) % tiles.z * arg.tile.z, index / tiles.x % tiles.y * arg.tile.y,
                          index % tiles.x * arg.tile.x};
   const Extent left = moved_by(arg.out.n, origin, -1);
@@ -162,7 +162,8 @@ constexpr StackElement stack_element(const StackTile& tile, Extent n, int elemen
 }
 
 constexpr Index element_at(const StackTile& tile, const Steps& steps, const StackElement& element, Extent at) {
-  return tile.s * steps.S + (tile.image + element.channel) * steps.f + at.z * steps.z + at.y * steps.y + at.x * steps.x;
+  return tile.s * steps.S + (tile.channel + element.channel) * steps.f + at.z * steps.z + at.y * steps.y +
+         at.x * steps.x;
 }
 
 // Loads an element of the region that the first link reads: 0 where there is no own voxel.
@@ -182,7 +183,7 @@ constexpr float pooled_with(const StackLink& link, float best, float value) {
 
 // Returns what follows the reduction of the window that begins at voxel `at`: 0 in place of a window of padding alone.
 template <class Math>
-constexpr float finished(const StackLink& link, Extent start, Extent at, Index image, float value) {
+constexpr float finished(const StackLink& link, Extent start, Extent at, Index channel, float value) {
   for (int axis = 0; axis < 3; ++axis) {
     const StackRange range = window_range(link, start, axis, along(at, axis));
     if (range.begin >= range.end) value = 0.0F;
@@ -190,7 +191,7 @@ constexpr float finished(const StackLink& link, Extent start, Extent at, Index i
   value *= link.factor;
   for (int i = 0; i < link.points; ++i) {
     const StackPoint& point = link.point[i];
-    if (point.scale != nullptr) value = point.scale[image] * value + point.shift[image];
+    if (point.scale != nullptr) value = point.scale[channel] * value + point.shift[channel];
     value = activate<Math>(point.act, point.alpha, value);
   }
   return value;
@@ -222,7 +223,7 @@ constexpr void reduce_element(const StackArg& arg, const StackTile& tile, const 
   from += ((own.at.z * read.y + own.at.y) * read.x + own.at.x) * tile.channels + own.channel;
   float best = first_pooled(link);
   for (Index i = range.begin; i < range.end; ++i) best = pooled_with(link, best, from[i * step]);
-  to[element] = axis == 0 ? finished<Math>(link, start, at, tile.image + own.channel, best) : best;
+  to[element] = axis == 0 ? finished<Math>(link, start, at, tile.channel + own.channel, best) : best;
 }
 
 // Writes element `element` of a tile: 0 where there is no own voxel.
@@ -251,7 +252,7 @@ constexpr void direct_stack_element(const StackArg& arg, const StackTile& tile, 
       for (Index i = x.begin; i < x.end; ++i) best = pooled_with(link, best, widen(in[row + i * arg.in_steps.x]));
     }
   }
-  store_element(arg, tile, element, finished<Math>(link, start, at, tile.image + own.channel, best), out);
+  store_element(arg, tile, element, finished<Math>(link, start, at, tile.channel + own.channel, best), out);
 }
 
 }  // namespace znni::cuda

@@ -12,11 +12,11 @@ namespace znni::hybrid {
 namespace {
 
 Result<void> check_format(const SubLayers& sublayers, Format format) {
-  const bool cuts_images = sublayers.terms > 1 || sublayers.outputs > 1;
+  const bool cuts_channels = sublayers.terms > 1 || sublayers.outputs > 1;
   if (format.layout == Layout::planar) return {};
-  if (format.layout == Layout::channels_last && !cuts_images) return {};
+  if (format.layout == Layout::channels_last && !cuts_channels) return {};
   return refused("tensors in " + to_string(format) + " cannot be cut " +
-                 (cuts_images && format.layout == Layout::channels_last ? "in f or f_out" : "in sub-layers"));
+                 (cuts_channels && format.layout == Layout::channels_last ? "in f or f_out" : "in sub-layers"));
 }
 
 // Fails if the formats of host memory or of partial sums cannot be divided in this way.

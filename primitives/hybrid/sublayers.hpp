@@ -65,24 +65,24 @@ void visit_pieces(const TensorView& view, const Box& box, const Visit& visit) {
   const std::int64_t bytes = element_bytes(view.format.type);
   const Strides& step = view.strides;
   const Shape5& shape = box.shape;
-  const bool images_inside = view.format.layout == Layout::channels_last;
-  const std::int64_t images = images_inside ? 1 : shape.f;
-  const std::int64_t row = shape.n.x * (images_inside ? shape.f : 1);
+  const bool channels_inside = view.format.layout == Layout::channels_last;
+  const std::int64_t channels = channels_inside ? 1 : shape.f;
+  const std::int64_t row = shape.n.x * (channels_inside ? shape.f : 1);
   const bool rows_meet = step.y == row;
   const bool planes_meet = rows_meet && step.z == row * shape.n.y;
   const std::int64_t piece = row * shape.n.y * shape.n.z;
-  if (planes_meet && (images == 1 || step.f == piece)) {
-    const std::int64_t input = piece * images * bytes;
-    const std::int64_t start = box.S * step.S + (images_inside ? 0 : box.f * step.f) + box.z * step.z;
+  if (planes_meet && (channels == 1 || step.f == piece)) {
+    const std::int64_t input = piece * channels * bytes;
+    const std::int64_t start = box.S * step.S + (channels_inside ? 0 : box.f * step.f) + box.z * step.z;
     return visit(start, CopyRows{input, shape.S, input, step.S * bytes});
   }
   for (std::int64_t s = 0; s < shape.S; ++s) {
-    const std::int64_t start = (box.S + s) * step.S + (images_inside ? 0 : box.f * step.f) + box.z * step.z;
+    const std::int64_t start = (box.S + s) * step.S + (channels_inside ? 0 : box.f * step.f) + box.z * step.z;
     if (planes_meet) {
-      visit(start, CopyRows{piece * bytes, images, piece * bytes, step.f * bytes});
+      visit(start, CopyRows{piece * bytes, channels, piece * bytes, step.f * bytes});
       continue;
     }
-    for (std::int64_t plane = 0; plane < images * shape.n.z; ++plane) {
+    for (std::int64_t plane = 0; plane < channels * shape.n.z; ++plane) {
       const std::int64_t at = start + plane / shape.n.z * step.f + plane % shape.n.z * step.z;
       visit(at, CopyRows{row * bytes, shape.n.y, row * bytes, step.y * bytes});
     }

@@ -293,8 +293,8 @@ namespace {
 
 Result<void> run_on_zeros(PreparedSchedule& rung, const std::stop_token& stop) {
   const TensorView input = rung.input();
-  for (std::int64_t image = 0; image < input.shape.S * input.shape.f; ++image) {
-    std::fill_n(input.image(image / input.shape.f, image % input.shape.f), voxels(input.shape.n), 0.0F);
+  for (std::int64_t channel = 0; channel < input.shape.S * input.shape.f; ++channel) {
+    std::fill_n(input.channel(channel / input.shape.f, channel % input.shape.f), voxels(input.shape.n), 0.0F);
   }
   return rung.run_pass(0, stop);
 }

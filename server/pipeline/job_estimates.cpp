@@ -33,7 +33,7 @@ NetworkShape network_shape(const Network& network) {
   facts.is_bound = is_tile_bound(network);
   facts.check_volume = [network](Vec3 volume) { return check_volume(network, volume); };
   facts.f_in = network.f_in;
-  facts.f_out = images(network).back();
+  facts.f_out = channels_of(network).back();
   return facts;
 }
 

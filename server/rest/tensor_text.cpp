@@ -38,7 +38,7 @@ double as_double(const JsonValue& value) {
 }
 
 // Returns the largest value of an unsigned type.
-std::uint64_t most_of(ElementType type) {
+std::uint64_t max_of(ElementType type) {
   return type == ElementType::u8 ? std::numeric_limits<std::uint8_t>::max() : std::numeric_limits<std::uint16_t>::max();
 }
 
@@ -64,7 +64,7 @@ class Numbers final : public JsonEvents {
   [[nodiscard]] Error refused() const {
     const std::string expected = type_ == ElementType::f32
                                      ? "a number that float32 has"
-                                     : "a whole number from 0 to " + std::to_string(most_of(type_));
+                                     : "a whole number from 0 to " + std::to_string(max_of(type_));
     return {ErrorCode::invalid_argument,
             "data[" + std::to_string(index_) + "]: found something else, expected " + expected};
   }
@@ -78,7 +78,7 @@ class Numbers final : public JsonEvents {
 
   Result<void> take_whole(const JsonValue& value) {
     const auto* const whole = std::get_if<std::uint64_t>(&value);
-    if (whole == nullptr || *whole > most_of(type_)) return refused();
+    if (whole == nullptr || *whole > max_of(type_)) return refused();
     if (type_ == ElementType::u8) {
       put(static_cast<std::uint8_t>(*whole), index_, elements_);
     } else {

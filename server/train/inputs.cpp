@@ -52,7 +52,7 @@ Result<void> read_network(Inputs& inputs, const Say& say) {
   if (!stride) return stride.error().within(inputs.options.config);
   inputs.stride = *stride;
   inputs.input = {1, network.f_in, inputs.config.patch};
-  inputs.output = {1, images(network).back(), *output};
+  inputs.output = {1, channels_of(network).back(), *output};
   return make_loss(inputs);
 }
 

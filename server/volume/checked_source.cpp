@@ -37,13 +37,13 @@ std::int64_t first_of(ElementType type, const std::byte* data, std::int64_t coun
   return at;
 }
 
-Error refused(std::int64_t image, std::int64_t z, const VolumeShape& shape, const std::byte* plane) {
+Error refused(std::int64_t channel, std::int64_t z, const VolumeShape& shape, const std::byte* plane) {
   const std::int64_t at = first_of(shape.type, plane, shape.n.y * shape.n.x);
   float value = 0;
   read_row(shape.type, plane + at * element_bytes(shape.type), 1, {}, &value);
   const auto text = [](std::int64_t number) { return std::to_string(number); };
   return {ErrorCode::invalid_argument,
-          "the input voxel at channel " + text(image) + ", z " + text(z) + ", y " + text(at / shape.n.x) + ", x " +
+          "the input voxel at channel " + text(channel) + ", z " + text(z) + ", y " + text(at / shape.n.x) + ", x " +
               text(at % shape.n.x) + " is " + std::to_string(value) +
               ", which would spoil the output around it: send finite voxels, or have the model's config.pbtxt name "
               "the number to take for such voxels in parameter input_nonfinite"};
@@ -66,17 +66,17 @@ void CheckedSource::want(const PlaneRange& planes) {
 Result<void> CheckedSource::wait(const std::stop_token& stop) {
   if (Result<void> came = source_.wait(stop); !came || !can_be_nonfinite(shape().type)) return came;
   for (checked_ = std::max(checked_, wanted_.first); checked_ < wanted_.last; ++checked_) {
-    for (std::int64_t image = 0; image < shape().f; ++image) {
-      if (Result<void> sound = check_plane(image, checked_); !sound) return sound;
+    for (std::int64_t channel = 0; channel < shape().f; ++channel) {
+      if (Result<void> sound = check_plane(channel, checked_); !sound) return sound;
     }
   }
   return {};
 }
 
-Result<void> CheckedSource::check_plane(std::int64_t image, std::int64_t z) {
-  const std::byte* const data = source_.plane(image, z);
+Result<void> CheckedSource::check_plane(std::int64_t channel, std::int64_t z) {
+  const std::byte* const data = source_.plane(channel, z);
   const std::int64_t found = count_nonfinite(shape().type, data, shape().n.y * shape().n.x);
-  if (found > 0 && !instead_) return refused(image, z, shape(), data);
+  if (found > 0 && !instead_) return refused(channel, z, shape(), data);
   replaced_ += found;
   return {};
 }

@@ -29,12 +29,12 @@ class CheckedSource final : public PlaneSource {
   // Fails as the source does, or with invalid_argument, which names the first such voxel of the new planes and its
   // value.
   [[nodiscard]] Result<void> wait(const std::stop_token& stop) override;
-  [[nodiscard]] const std::byte* plane(std::int64_t image, std::int64_t z) const override {
-    return source_.plane(image, z);
+  [[nodiscard]] const std::byte* plane(std::int64_t channel, std::int64_t z) const override {
+    return source_.plane(channel, z);
   }
 
  private:
-  [[nodiscard]] Result<void> check_plane(std::int64_t image, std::int64_t z);
+  [[nodiscard]] Result<void> check_plane(std::int64_t channel, std::int64_t z);
 
   PlaneSource& source_;
   const std::optional<float> instead_;

@@ -88,8 +88,8 @@ Result<void> PlaneRing::wait(const std::stop_token& stop) {
   return have_come() ? Result<void>() : Result<void>(*failure_);
 }
 
-const std::byte* PlaneRing::plane(std::int64_t image, std::int64_t z) const {
-  const std::int64_t place = z % capacity_ * plane_bytes_ + image * (plane_bytes_ / shape_.f);
+const std::byte* PlaneRing::plane(std::int64_t channel, std::int64_t z) const {
+  const std::int64_t place = z % capacity_ * plane_bytes_ + channel * (plane_bytes_ / shape_.f);
   return memory_.data() + place;
 }
 

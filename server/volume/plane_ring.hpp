@@ -34,7 +34,7 @@ class PlaneRing final : public PlaneSource {
   [[nodiscard]] bool here() const override;
   // Waits for the wanted planes. Fails with `internal` if more planes are wanted than there is memory for.
   [[nodiscard]] Result<void> wait(const std::stop_token& stop) override;
-  [[nodiscard]] const std::byte* plane(std::int64_t image, std::int64_t z) const override;
+  [[nodiscard]] const std::byte* plane(std::int64_t channel, std::int64_t z) const override;
 
  private:
   [[nodiscard]] bool have_come() const { return written_ >= wanted_.last * plane_bytes_; }

@@ -2,8 +2,8 @@
 
 namespace znni {
 
-const std::byte* WholeVolume::plane(std::int64_t image, std::int64_t z) const {
-  const std::int64_t voxel = image * image_stride(volume_.shape) + z * plane_stride(volume_.shape);
+const std::byte* WholeVolume::plane(std::int64_t channel, std::int64_t z) const {
+  const std::int64_t voxel = channel * channel_stride(volume_.shape) + z * plane_stride(volume_.shape);
   return volume_.data + voxel * element_bytes(volume_.shape.type);
 }
 

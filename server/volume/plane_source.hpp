@@ -35,9 +35,9 @@ class PlaneSource {
   // Blocks until they are; they then stay where they are until others are wanted. Fails with `cancelled` if `stop` asks
   // for it; another error when they will never come.
   [[nodiscard]] virtual Result<void> wait(const std::stop_token& stop) = 0;
-  // Returns the first row of channel `image` in plane `z`, one of those waited for. Rows follow each other, not
+  // Returns the first row of channel `channel` in plane `z`, one of those waited for. Rows follow each other, not
   // necessarily aligned. Several threads may call it at a time.
-  [[nodiscard]] virtual const std::byte* plane(std::int64_t image, std::int64_t z) const = 0;
+  [[nodiscard]] virtual const std::byte* plane(std::int64_t channel, std::int64_t z) const = 0;
 };
 
 // A volume that lies in memory, the caller's.
@@ -49,7 +49,7 @@ class WholeVolume final : public PlaneSource {
   void want(const PlaneRange& /*planes*/) override {}
   [[nodiscard]] bool here() const override { return true; }
   [[nodiscard]] Result<void> wait(const std::stop_token& /*stop*/) override { return {}; }
-  [[nodiscard]] const std::byte* plane(std::int64_t image, std::int64_t z) const override;
+  [[nodiscard]] const std::byte* plane(std::int64_t channel, std::int64_t z) const override;
 
  private:
   VolumeView volume_;

@@ -32,7 +32,7 @@ class PlaneReader {
   void read(std::int64_t s, std::int64_t j, std::int64_t z, Vec3 start) const {
     const Inside part = inside(start, in_.shape.n, swap_axes(volume_.shape().n, axis_));
     for (std::int64_t y = 0; y < in_.shape.n.y; ++y) {
-      float* row = in_.image(s, j) + z * in_.strides.z + y * in_.strides.y;
+      float* row = in_.channel(s, j) + z * in_.strides.z + y * in_.strides.y;
       const bool covered = part.first.z <= z && z < part.last.z && part.first.y <= y && y < part.last.y;
       const std::int64_t first = covered ? part.first.x : 0;
       const std::int64_t last = covered ? part.last.x : 0;
@@ -77,14 +77,14 @@ std::optional<Strides> even_strides(const PlaneSource& volume, std::int64_t z, s
   const std::int64_t f = volume.shape().f;
   const std::byte* const first = volume.plane(0, z);
   const std::optional<std::int64_t> to_plane = count == 1 ? 0 : floats_between(first, volume.plane(0, z + 1));
-  const std::optional<std::int64_t> to_image = f == 1 ? 0 : floats_between(first, volume.plane(1, z));
-  if (!to_plane || !to_image || *to_plane < 0 || *to_image < 0) return std::nullopt;
+  const std::optional<std::int64_t> to_channel = f == 1 ? 0 : floats_between(first, volume.plane(1, z));
+  if (!to_plane || !to_channel || *to_plane < 0 || *to_channel < 0) return std::nullopt;
   for (std::int64_t j = 0; j < f; ++j) {
     for (std::int64_t i = 0; i < count; ++i) {
-      if (floats_between(first, volume.plane(j, z + i)) != j * *to_image + i * *to_plane) return std::nullopt;
+      if (floats_between(first, volume.plane(j, z + i)) != j * *to_channel + i * *to_plane) return std::nullopt;
     }
   }
-  return Strides{f * *to_image, *to_image, *to_plane, volume.shape().n.x, 1};
+  return Strides{f * *to_channel, *to_channel, *to_plane, volume.shape().n.x, 1};
 }
 
 }  // namespace

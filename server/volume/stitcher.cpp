@@ -27,7 +27,7 @@ std::int64_t size(const AxisFragments& axis) { return static_cast<std::int64_t>(
 // j.
 std::int64_t element_at(const OutputSlab& slab, std::int64_t j, Vec3 position) {
   const VolumeShape& shape = slab.shape;
-  return j * image_stride(shape) + position.z * plane_stride(shape) + position.y * shape.n.x + position.x;
+  return j * channel_stride(shape) + position.z * plane_stride(shape) + position.y * shape.n.x + position.x;
 }
 
 }  // namespace
@@ -78,7 +78,7 @@ std::optional<TensorView> Stitcher::output_in_place(const Shape5& out, std::span
   if (!is_whole || slab.shape.type != ElementType::f32 || !has_floats) return std::nullopt;
   const std::int64_t first = element_at(slab, 0, patch.start - Vec3{slab.first_plane, 0, 0});
   const VolumeShape& shape = slab.shape;
-  const Strides strides{shape.f * voxels(shape.n), image_stride(shape), plane_stride(shape), shape.n.x, 1};
+  const Strides strides{shape.f * voxels(shape.n), channel_stride(shape), plane_stride(shape), shape.n.x, 1};
   return TensorView{reinterpret_cast<float*>(slab.data) + first, out, {}, strides};
 }
 
@@ -93,7 +93,7 @@ void Stitcher::stitch_plane(std::size_t pass, const TensorView& out, std::int64_
     ensure(z.v < out.shape.n.z && y.v < out.shape.n.y, "a pass computes what its geometry promises");
     Vec3 position = swap_axes(patch.start + Vec3{dense_z, dense_y, 0}, axis_);
     position.z -= target.slab.first_plane;
-    const float* row = out.image(s * voxels(counts_), j) + z.v * out.strides.z + y.v * out.strides.y;
+    const float* row = out.channel(s * voxels(counts_), j) + z.v * out.strides.z + y.v * out.strides.y;
     stitch_row(pass, row, out, {z.fragment, y.fragment, 0}, target, element_at(target.slab, j, position));
   }
 }

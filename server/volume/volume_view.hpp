@@ -10,15 +10,15 @@
 
 namespace znni {
 
-// Order of the axes in memory, x contiguous: image_major is [C][Z][Y][X] (tensors of ModelInfer), plane_major is
+// Order of the axes in memory, x contiguous: channel_major is [C][Z][Y][X] (tensors of ModelInfer), plane_major is
 // [Z][C][Y][X] (the Volumes stream, where work on the first planes can start early).
-enum class VolumeOrder { image_major, plane_major };
+enum class VolumeOrder { channel_major, plane_major };
 
 struct VolumeShape {
   std::int64_t f = 1;  // channels
   Vec3 n;
   ElementType type = ElementType::f32;
-  VolumeOrder order = VolumeOrder::image_major;
+  VolumeOrder order = VolumeOrder::channel_major;
 
   bool operator==(const VolumeShape&) const = default;
 };
@@ -26,7 +26,7 @@ struct VolumeShape {
 // Returns bytes of the whole volume; saturates.
 [[nodiscard]] std::int64_t volume_bytes(const VolumeShape& shape);
 // Return the elements from channel to channel and from plane to plane.
-[[nodiscard]] std::int64_t image_stride(const VolumeShape& shape);
+[[nodiscard]] std::int64_t channel_stride(const VolumeShape& shape);
 [[nodiscard]] std::int64_t plane_stride(const VolumeShape& shape);
 
 // shape.n voxels at `data`, dense, not necessarily aligned.

@@ -240,7 +240,7 @@ def summary(rows):
         "plans_within_bar": kept_within(rows),
         "layers_within_bar": kept_within([layer for row in rows for layer in row.get("layers", [])]),
         "reserved_as_predicted": sum(row["reserved_bytes"] == row["bytes"] for row in rows),
-        "most_process_over_plan": max((row["process_bytes"] / row["bytes"] for row in rows), default=None),
+        "max_process_over_plan": max((row["process_bytes"] / row["bytes"] for row in rows), default=None),
     }
 
 

@@ -39,7 +39,7 @@ class Volumes {
  public:
   Volumes(const Engine& engine, const PlanReport& report, Vec3 frame) {
     // The engine adds the frame.
-    input_ = {report.input.f, report.input.n - frame, ElementType::f32, VolumeOrder::image_major};
+    input_ = {report.input.f, report.input.n - frame, ElementType::f32, VolumeOrder::channel_major};
     input_.n.z = engine.field_of_view().z - 1 + report.input.S * report.output.n.z;
     const int axis = axis_of_sockets(report.geometry.choice);
     const std::int64_t more = engine.plan().sockets - 1;

@@ -129,11 +129,11 @@ TEST_P(ContractAccelerators, SetsWhatIsOutside) {
       return static_cast<std::size_t>(format.layout == Layout::planar ? j * voxels(shape.n) + v : v * shape.f + j);
     };
     for (std::int64_t j = 0; j < shape.f; ++j) {
-      std::vector<float> image;
-      for (std::int64_t v = 0; v < voxels(shape.n); ++v) image.push_back(before[at(j, v)]);
+      std::vector<float> channel;
+      for (std::int64_t v = 0; v < voxels(shape.n); ++v) channel.push_back(before[at(j, v)]);
       for (std::int64_t v = 0; v < voxels(shape.n); ++v) {
         const Vec3 voxel{v / (shape.n.y * shape.n.x), v / shape.n.x % shape.n.y, v % shape.n.x};
-        ASSERT_EQ(found[at(j, v)], after_outside(fill, image, voxel)) << to_string(voxel) << " of case " << i;
+        ASSERT_EQ(found[at(j, v)], after_outside(fill, channel, voxel)) << to_string(voxel) << " of case " << i;
       }
     }
   }

@@ -28,9 +28,10 @@ FloatVector uneven(const Shape5& shape, Random& random) {
     const Vec3 room = shape.n - size;
     const Vec3 first{random.integer(0, room.z), random.integer(0, room.y), random.integer(0, room.x)};
     for (std::int64_t i = 0; i < shape.f * voxels(size); ++i) {
-      const std::int64_t image = s * shape.f + i / voxels(size);
+      const std::int64_t channel = s * shape.f + i / voxels(size);
       const Vec3 at = first + Vec3{i / (size.y * size.x) % size.z, i / size.x % size.y, i % size.x};
-      values[static_cast<std::size_t>(((image * shape.n.z + at.z) * shape.n.y + at.y) * shape.n.x + at.x)] *= magnitude;
+      values[static_cast<std::size_t>(((channel * shape.n.z + at.z) * shape.n.y + at.y) * shape.n.x + at.x)] *=
+          magnitude;
     }
   }
   return values;

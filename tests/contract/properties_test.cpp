@@ -134,7 +134,7 @@ TEST(ContractProperties, AnImpulseReturnsTheKernel) {
   });
 }
 
-TEST(ContractProperties, PartsOfTheInputImagesAddUp) {
+TEST(ContractProperties, PartsOfTheInputChannelsAddUp) {
   for_each_convolution([](Convolution run, const Example& example, Random&) {
     ConvProblem conv = example.conv;
     if (conv.in.f < 2) return;
@@ -159,7 +159,7 @@ TEST(ContractProperties, PartsOfTheInputImagesAddUp) {
   });
 }
 
-TEST(ContractProperties, PartsOfTheBatchAndOfTheOutputImagesStandBesideEachOther) {
+TEST(ContractProperties, PartsOfTheBatchAndOfTheOutputChannelsStandBesideEachOther) {
   for_each_convolution([](Convolution run, const Example& example, Random&) {
     const ConvProblem& conv = example.conv;
     const Floats whole = run(conv, example.in, example.kernels);

@@ -30,7 +30,7 @@ namespace {
 
 using cuda_emulation::DeviceArray;
 
-constexpr Index images = 9;  // two groups of eight, the second nearly empty
+constexpr Index channels = 9;  // two groups of eight, the second nearly empty
 
 std::size_t count_of(Index count) { return static_cast<std::size_t>(count); }
 
@@ -38,11 +38,11 @@ std::size_t count_of(Index count) { return static_cast<std::size_t>(count); }
 std::vector<float> planar(std::vector<float> values, const Shape5& shape, Format format) {
   const TensorView view = dense_view(values.data(), shape, format);
   std::vector<float> ordered;
-  for (Index image = 0; image < shape.S * shape.f; ++image) {
+  for (Index channel = 0; channel < shape.S * shape.f; ++channel) {
     for (Index voxel = 0; voxel < voxels(shape.n); ++voxel) {
       const Vec3 at = {voxel / (shape.n.y * shape.n.x), voxel / shape.n.x % shape.n.y, voxel % shape.n.x};
-      const Index offset = image / shape.f * view.strides.S + image % shape.f * view.strides.f + at.z * view.strides.z +
-                           at.y * view.strides.y + at.x * view.strides.x;
+      const Index offset = channel / shape.f * view.strides.S + channel % shape.f * view.strides.f +
+                           at.z * view.strides.z + at.y * view.strides.y + at.x * view.strides.x;
       ordered.push_back(values[count_of(offset)]);
     }
   }
@@ -53,16 +53,16 @@ std::vector<float> planar(std::vector<float> values, const Shape5& shape, Format
 TileArg one_tile(Extent n) {
   const Extent tile{32, 32, 32};
   const Extent kept{30, 30, 30};
-  const Steps steps{images * voxels_of(n), voxels_of(n), n.y * n.x, n.x, 1};
-  return {{1, tile, kept, {1, 1, 1}}, images, n, steps, 0, images, tile};
+  const Steps steps{channels * voxels_of(n), voxels_of(n), n.y * n.x, n.x, 1};
+  return {{1, tile, kept, {1, 1, 1}}, channels, n, steps, 0, channels, tile};
 }
 
-std::size_t spectra_count() { return count_of(fft32_points * fft32_points * fft32_half * images); }
+std::size_t spectra_count() { return count_of(fft32_points * fft32_points * fft32_half * channels); }
 
 TEST(EmulatedKernels, TransformsOf32ThereAndBackAreTheInput) {
   const Extent n{2, 20, 29};
   test::Random random(1);
-  const std::vector<float> values = random.normals(images * voxels_of(n));
+  const std::vector<float> values = random.normals(channels * voxels_of(n));
   const DeviceArray<float> in(values);
   const DeviceArray<float> out(values.size());
   const DeviceArray<float2> spectra(spectra_count());
@@ -77,16 +77,16 @@ TEST(EmulatedKernels, TransformsOf32ThereAndBackAreTheInput) {
 }
 
 // A kernel is a channel that fills a corner of its tile.
-TEST(EmulatedKernels, TransformsOfKernelsAreThoseOfSmallImages) {
+TEST(EmulatedKernels, TransformsOfKernelsAreThoseOfSmallChannels) {
   const Extent k{1, 2, 3};
   test::Random random(2);
-  const DeviceArray<float> in(random.normals(images * voxels_of(k)));
-  const DeviceArray<float2> of_images(spectra_count());
+  const DeviceArray<float> in(random.normals(channels * voxels_of(k)));
+  const DeviceArray<float2> of_channels(spectra_count());
   const DeviceArray<float2> of_kernels(spectra_count());
-  ASSERT_EQ(launch_fft32(one_tile(k), 1, in.data(), of_images.data(), nullptr), cudaSuccess);
-  const KernelTileArg arg{{32, 32, 32}, k, {1, 1, 1}, 0, images, images};
+  ASSERT_EQ(launch_fft32(one_tile(k), 1, in.data(), of_channels.data(), nullptr), cudaSuccess);
+  const KernelTileArg arg{{32, 32, 32}, k, {1, 1, 1}, 0, channels, channels};
   ASSERT_EQ(launch_fft32_kernels(arg, in.data(), of_kernels.data(), nullptr), cudaSuccess);
-  const std::vector<float2> expected = of_images.values();
+  const std::vector<float2> expected = of_channels.values();
   const std::vector<float2> found = of_kernels.values();
   for (std::size_t i = 0; i < expected.size(); ++i) {
     ASSERT_TRUE(found[i].x == expected[i].x && found[i].y == expected[i].y) << i;
@@ -182,8 +182,8 @@ TEST(EmulatedKernels, ReordersThereAndBackAreTheInput) {
   ASSERT_EQ(launch_reorder(back, Storage::f32, between.data(), Storage::f32, out.data(), nullptr), cudaSuccess);
   EXPECT_EQ(out.values(), values);
   const std::vector<float> moved = between.values();
-  for (std::size_t image = 0; image < count_of(f); ++image) {
-    EXPECT_EQ(moved[40 * count_of(f) + image], values[image * count_of(voxels_of(n)) + 40]) << image;
+  for (std::size_t channel = 0; channel < count_of(f); ++channel) {
+    EXPECT_EQ(moved[40 * count_of(f) + channel], values[channel * count_of(voxels_of(n)) + 40]) << channel;
   }
 }
 
@@ -203,7 +203,7 @@ TEST(EmulatedKernels, NormalisationsEqualTheOracle) {
     groups.shift = shift.data();
     const TensorView from = dense_view(in.data(), norm.in, format);
     const DeviceArray<Moments> parts(count_of(2 * 300 * moments_parts(norm.in)));
-    const DeviceArray<ImageFactors> factors(2 * 300);
+    const DeviceArray<ChannelFactors> factors(2 * 300);
     ASSERT_EQ(launch_moments(moments_arg(from, Joining::sums), Storage::f32, in.data(), parts.data(), nullptr),
               cudaSuccess);
     ASSERT_EQ(launch_groups(groups, parts.data(), factors.data(), nullptr), cudaSuccess);
@@ -215,7 +215,7 @@ TEST(EmulatedKernels, NormalisationsEqualTheOracle) {
   }
 }
 
-// Several tiles per image, windows along all axes, three poolings in a launch.
+// Several tiles per channel, windows along all axes, three poolings in a launch.
 TEST(EmulatedKernels, StacksEqualTheOracle) {
   StackStage pool{StackOperation::pool, PoolKind::max, {2, 3, 2}, {1, 1, 0}, {0, 1, 1}};
   const StackProblem stack{{2, 3, {19, 18, 70}}, {pool, {StackOperation::scale_shift}, pool, pool}, {1, 0, 1}};

@@ -30,8 +30,8 @@ struct alignas(16) SharedUnit {
   std::byte bytes[16];
 };
 
-constexpr std::size_t shared_bytes = std::size_t{48} << 10;        // that every kernel may have
-constexpr std::size_t most_shared_bytes = std::size_t{227} << 10;  // of compute capability 9.0
+constexpr std::size_t shared_bytes = std::size_t{48} << 10;       // that every kernel may have
+constexpr std::size_t max_shared_bytes = std::size_t{227} << 10;  // of compute capability 9.0
 
 std::vector<SharedUnit>& shared_units() {
   static std::vector<SharedUnit> units;
@@ -81,7 +81,7 @@ cudaError_t run_grid(const cudaLaunchConfig_t& config, const std::function<void(
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
   namespace emulation = znni::cuda_emulation;
   const bool known = attribute == cudaFuncAttributeMaxDynamicSharedMemorySize && value >= 0 &&
-                     static_cast<std::size_t>(value) <= emulation::most_shared_bytes;
+                     static_cast<std::size_t>(value) <= emulation::max_shared_bytes;
   if (!known) return emulation::fail(cudaErrorInvalidValue);
   emulation::allowed_bytes()[kernel] = static_cast<std::size_t>(value);
   return cudaSuccess;

@@ -27,10 +27,10 @@ def with_tensors(graph, inputs, *outputs):
     model = graph.model(outputs[0])
     for name in inputs:
         model.graph.input.append(
-            helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", graph.images[name], "z", "y", "x"])
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", graph.channels[name], "z", "y", "x"])
         )
     for name in outputs[1:]:
-        shape = ["n", graph.images[name], "pz", "py", "px"]
+        shape = ["n", graph.channels[name], "pz", "py", "px"]
         model.graph.output.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
     return model
 
@@ -38,7 +38,7 @@ def with_tensors(graph, inputs, *outputs):
 def early():
     """Returns an image and what is known of it, side by side from the beginning, as in FFN."""
     graph = Graph(21, 1)
-    graph.images["mask"] = 1
+    graph.channels["mask"] = 1
     both = graph.add("Concat", ["input", "mask"], 2, axis=1)
     return with_tensors(graph, ["mask"], graph.conv(graph.add("Relu", [graph.conv(both, 6)], 6), 1))
 
@@ -46,7 +46,7 @@ def early():
 def late():
     """Returns two branches that meet, an input that is read again at the end, and two outputs."""
     graph = Graph(22, 2)
-    graph.images.update(mask=1, flow=3)
+    graph.channels.update(mask=1, flow=3)
     first = graph.add("Relu", [graph.conv("input", 6)], 6)
     second = graph.add("Relu", [graph.conv("mask", 6)], 6)
     trunk = graph.conv(graph.add("Add", [first, second], 6), 4)
@@ -57,7 +57,7 @@ def late():
 def valid():
     """Returns a net that pools, without pads: dense."""
     graph = Graph(23, 1)
-    graph.images["mask"] = 2
+    graph.channels["mask"] = 2
     sums = graph.add("Add", [graph.conv("input", 4, pads=[0] * 6), graph.conv("mask", 4, pads=[0] * 6)], 4)
     low = graph.add("MaxPool", [sums], 4, kernel_shape=[2] * 3, strides=[2] * 3)
     return with_tensors(graph, ["mask"], graph.conv(low, 3, (2, 2, 2), pads=[0] * 6))
@@ -66,7 +66,7 @@ def valid():
 def bound():
     """Returns a net that normalises over its window."""
     graph = Graph(24, 1)
-    graph.images["mask"] = 1
+    graph.channels["mask"] = 1
     both = graph.add("Concat", ["mask", instance_norm(graph, graph.conv("input", 3))], 4, axis=1)
     return with_tensors(graph, ["mask"], graph.conv(both, 2))
 

@@ -23,8 +23,8 @@ def model_of(graph, extents, outputs):
     body = helper.make_graph(
         graph.nodes,
         "net",
-        [value("input", TensorProto.FLOAT, shape(graph.images["input"]))],
-        [value(name, TensorProto.FLOAT, shape(graph.images[name])) for name in outputs],
+        [value("input", TensorProto.FLOAT, shape(graph.channels["input"]))],
+        [value(name, TensorProto.FLOAT, shape(graph.channels[name])) for name in outputs],
         graph.tensors,
     )
     model = helper.make_model(body, opset_imports=[helper.make_opsetid("", 17)])
@@ -34,12 +34,12 @@ def model_of(graph, extents, outputs):
 
 def moved(graph, source, perm):
     """Returns a Transpose."""
-    return graph.add("Transpose", [source], graph.images[source], perm=perm)
+    return graph.add("Transpose", [source], graph.channels[source], perm=perm)
 
 
 def planes_repeated(graph, source, axis, count):
     """Returns UpSampling3D along an axis of a tensor with fixed extents."""
-    f, name = graph.images[source], f"split{len(graph.nodes)}"
+    f, name = graph.channels[source], f"split{len(graph.nodes)}"
     planes = [f"{name}.{i}" for i in range(count)]
     graph.nodes.append(helper.make_node("Split", [source], planes, name=name, axis=axis))
     return graph.add("Concat", [plane for plane in planes for _ in range(2)], f, axis=axis)
@@ -55,7 +55,7 @@ def upsampled_fixed(graph, source, extents):
 
 def upsampled_open(graph, source):
     """Returns UpSampling3D of open extents: copies along a new axis behind each, and a Reshape."""
-    f = graph.images[source]
+    f = graph.channels[source]
     last = moved(graph, source, [0, 2, 3, 4, 1])
     for axis in (1, 2, 3):
         shape = graph.add("Shape", [last], f)
@@ -121,10 +121,10 @@ class KerasTest(unittest.TestCase):
                 onnx.save(model, folder / "model.onnx")
             with Daemon(repository, mem="512M") as daemon, daemon.client() as client:
                 for name, model in models.items():
-                    images = model.graph.input[0].type.tensor_type.shape.dim[4].dim_value
+                    channels = model.graph.input[0].type.tensor_type.shape.dim[4].dim_value
                     for extent in (FIXED,) if name == "fixed" else (FIXED, (4, 6, 8), (40, 66, 52)):
                         with self.subTest(f"{name} {extent}"):
-                            volume = rng.standard_normal((1, images, *extent), np.float32)
+                            volume = rng.standard_normal((1, channels, *extent), np.float32)
                             exact = np.moveaxis(expected(model, np.moveaxis(volume, 1, -1)), -1, 1)
                             found = infer(client, name, volume)
                             self.assertEqual(found.shape, exact.shape)

@@ -29,18 +29,18 @@ class Node:
 class Net:
     """A net without padding and with `rank` spatial axes, built node by node."""
 
-    def __init__(self, images, rank=3):
+    def __init__(self, channels, rank=3):
         self.rank = rank
-        self.f_in = images
+        self.f_in = channels
         self.nodes = []
         self.last = "input"
-        self.images = {"input": images}
+        self.channels = {"input": channels}
         self.reach = {"input": ((1,) * rank, (1,) * rank)}  # field of view, stride
 
-    def add(self, node, images, reach=None):
+    def add(self, node, channels, reach=None):
         """Appends `node`; its output becomes the last."""
         self.nodes.append(node)
-        self.images[node.output] = images
+        self.channels[node.output] = channels
         self.reach[node.output] = reach or self.reach[node.inputs[0]]
         self.last = node.output
         return node.output
@@ -52,7 +52,7 @@ class Net:
         """Adds a convolution with He-normal weights."""
         source = source or self.last
         dilation = dilation or (1,) * self.rank
-        f = self.images[source]
+        f = self.channels[source]
         weights = rng.standard_normal((f_out, f, *k)) * np.sqrt(2 / (f * np.prod(k)))
         bias = 0.1 * rng.standard_normal(f_out)
         fov, stride = self.reach[source]
@@ -73,15 +73,15 @@ class Net:
         fov, before = self.reach[self.last]
         fov = tuple(v + (w - 1) * s for v, w, s in zip(fov, window, before))
         node = Node(op, [self.last], self._name("pool"), k=tuple(window), stride=stride)
-        return self.add(node, self.images[self.last], (fov, tuple(a * b for a, b in zip(before, stride))))
+        return self.add(node, self.channels[self.last], (fov, tuple(a * b for a, b in zip(before, stride))))
 
     def activate(self, op, alpha=0.0):
         """Adds Relu, LeakyRelu, Elu, Sigmoid or Tanh."""
-        return self.add(Node(op, [self.last], self._name(op), alpha=alpha), self.images[self.last])
+        return self.add(Node(op, [self.last], self._name(op), alpha=alpha), self.channels[self.last])
 
     def normalize(self, rng):
         """Adds a batch normalisation with plausible statistics."""
-        f = self.images[self.last]
+        f = self.channels[self.last]
         weights = [rng.uniform(0.5, 1.5, f), rng.normal(0, 0.1, f), rng.normal(0, 0.1, f), rng.uniform(0.5, 1.5, f)]
         return self.add(
             Node("BatchNormalization", [self.last], self._name("bn"), [w.astype(np.float32) for w in weights]), f
@@ -89,8 +89,8 @@ class Net:
 
     def join(self, op, sources):
         """Adds an Add or Concat of values with equal reach."""
-        images = [self.images[source] for source in sources]
-        return self.add(Node(op, list(sources), self._name(op)), images[0] if op == "Add" else sum(images))
+        channels = [self.channels[source] for source in sources]
+        return self.add(Node(op, list(sources), self._name(op)), channels[0] if op == "Add" else sum(channels))
 
     def crop(self, begin, end, source=None):
         """Adds a Slice that removes the first and last voxels of each axis."""
@@ -98,11 +98,11 @@ class Net:
         fov, stride = self.reach[source]
         fov = tuple(v + (b + e) * s for v, b, e, s in zip(fov, begin, end, stride))
         node = Node("Slice", [source], self._name("crop"), begin=tuple(begin), end=tuple(end))
-        return self.add(node, self.images[source], (fov, stride))
+        return self.add(node, self.channels[source], (fov, stride))
 
     def softmax(self):
         """Adds a softmax over channels."""
-        return self.add(Node("Softmax", [self.last], self._name("softmax")), self.images[self.last])
+        return self.add(Node("Softmax", [self.last], self._name("softmax")), self.channels[self.last])
 
     @property
     def field_of_view(self):
@@ -112,7 +112,7 @@ class Net:
     @property
     def f_out(self):
         """Returns the channels of the output."""
-        return self.images[self.last]
+        return self.channels[self.last]
 
 
 def _attributes(node, dilated, stride):
@@ -141,7 +141,7 @@ def _operator(net, node, dilated):
     op = node.op
     if op == "AveragePool" and dilated:
         # A dilated average is a convolution of each channel by itself.
-        f = net.images[node.inputs[0]]
+        f = net.channels[node.inputs[0]]
         op, weights = "Conv", [np.full((f, 1, *node.k), 1 / np.prod(node.k), np.float32)]
         attributes = {"kernel_shape": node.k, "dilations": stride, "group": f}
     if op == "Slice":
@@ -274,7 +274,7 @@ def dense_work(net, extent):
     """Returns the multiplications of the dense output."""
     voxels = np.prod([float(n) for n in extent])
     return sum(
-        voxels * np.prod(n.k) * net.images[n.inputs[0]] * net.images[n.output] for n in net.nodes if n.op == "Conv"
+        voxels * np.prod(n.k) * net.channels[n.inputs[0]] * net.channels[n.output] for n in net.nodes if n.op == "Conv"
     )
 
 

@@ -38,7 +38,7 @@ CONFIG = parameters(window="12,16,20")
 
 def instance_norm(graph, source):
     """Returns an instance normalisation and a leaky ReLU."""
-    f = graph.images[source]
+    f = graph.channels[source]
     tensors = [graph.rng.uniform(0.5, 1.5, f), graph.rng.normal(0, 0.5, f)]
     norm = graph.add("InstanceNormalization", [source], f, [t.astype(np.float32) for t in tensors], epsilon=1e-5)
     return graph.add("LeakyRelu", [norm], f, alpha=0.01)
@@ -46,7 +46,7 @@ def instance_norm(graph, source):
 
 def group_norm(graph, source, groups):
     """Returns a group normalisation as PyTorch exports it, and a ReLU."""
-    f = graph.images[source]
+    f = graph.channels[source]
     flat = graph.add("Reshape", [source], groups, [integers(0, groups, -1)])
     norm = graph.add(
         "InstanceNormalization",
@@ -79,10 +79,10 @@ def shrinking():
 
 def excitation(graph, source):
     """Returns squeeze-and-excitation by linear layers, as PyTorch exports it."""
-    f = graph.images[source]
+    f = graph.channels[source]
     last = graph.add("ReduceMean", [source], f, axes=[2, 3, 4], keepdims=0)
     for outputs, activation in ((f // 2, "Relu"), (f, "Sigmoid")):
-        tensors = [graph.rng.normal(0, 1, (outputs, graph.images[last])), graph.rng.normal(0, 0.5, outputs)]
+        tensors = [graph.rng.normal(0, 1, (outputs, graph.channels[last])), graph.rng.normal(0, 0.5, outputs)]
         last = graph.add("Gemm", [last], outputs, [t.astype(np.float32) for t in tensors], transB=1)
         last = graph.add(activation, [last], outputs)
     return graph.add("Mul", [source, graph.add("Unsqueeze", [last], f, [integers(2, 3, 4)])], f)

@@ -31,7 +31,7 @@ def with_extents(model, extents):
 
 def with_slices(graph, source, starts, ends, steps, axes=(2, 3, 4)):
     """Returns a Slice."""
-    f = graph.images[source]
+    f = graph.channels[source]
     return graph.add("Slice", [source], f, [integers(*part) for part in (starts, ends, axes, steps)])
 
 
@@ -147,7 +147,7 @@ def weight_normed():
     def conv(source, f, weights):
         name = f"conv{len(graph.nodes)}"
         graph.nodes.append(helper.make_node("Conv", [source, weights], [name], name=name, pads=[1] * 6))
-        graph.images[name] = f
+        graph.channels[name] = f
         return name
 
     def tensor(*extents):
@@ -203,7 +203,7 @@ def trained():
     """Returns batch normalisations in training mode, and a sum with what is pooled of all voxels."""
     graph = Graph(40, 1)
     last = graph.conv("input", 4)
-    f = graph.images[last]
+    f = graph.channels[last]
     tensors = [graph.rng.uniform(0.5, 1.5, f), graph.rng.normal(0, 1, f), np.zeros(f), np.ones(f)]
     norm = graph.add(
         "BatchNormalization", [last], f, [t.astype(np.float32) for t in tensors], training_mode=1, epsilon=1e-3
@@ -245,7 +245,7 @@ def by_zeros():
     line = numpy_helper.from_array(graph.rng.uniform(0.5, 1, (16, 1, 3, 1, 1)).astype(np.float32), "line")
     graph.tensors.append(line)
     graph.nodes.append(helper.make_node("Conv", ["input", "line"], ["sum"], name="sum"))
-    graph.images["sum"] = 16
+    graph.channels["sum"] = 16
     quotient = graph.add("Div", [graph.conv("input", 16, k=(3, 1, 1), pads=[0] * 6), "sum"], 16)
     last = graph.conv(quotient, 16, k=(5, 5, 5), pads=[0] * 6)
     return graph.model(graph.conv(last, 2, pads=[0] * 6))
@@ -284,8 +284,8 @@ class OperatorsTest(ServedCase):
     def compare(self, name, extent, peer=None):
         """Compares the output of one message with ONNX Runtime's of the peer's file."""
         model = peer or self.peers[name]
-        images = model.graph.input[0].type.tensor_type.shape.dim[1].dim_value
-        volume = np.random.default_rng(sum(extent)).standard_normal((1, images, *extent), np.float32)
+        channels = model.graph.input[0].type.tensor_type.shape.dim[1].dim_value
+        volume = np.random.default_rng(sum(extent)).standard_normal((1, channels, *extent), np.float32)
         with self.daemon.client() as client:
             found = infer(client, name, volume)
         self.assert_equal_to(expected(model, volume), found, f"{name} {extent}")

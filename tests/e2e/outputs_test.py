@@ -26,7 +26,7 @@ def with_outputs(graph, *names):
     """Returns the model that ends with these values."""
     model = graph.model(names[0])
     for name in names[1:]:
-        shape = ["n", graph.images[name], *(f"{name}.{axis}" for axis in "zyx")]
+        shape = ["n", graph.channels[name], *(f"{name}.{axis}" for axis in "zyx")]
         model.graph.output.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
     return model
 
@@ -65,7 +65,7 @@ def supervised(normalises=False):
         value = graph.add("MaxPool", [skips[-1]], f, kernel_shape=[2] * 3, strides=[2] * 3)
     levels = [graph.conv(instance_norm(graph, value) if normalises else value, 6)]
     for skip in skips[::-1]:
-        f = graph.images[skip]
+        f = graph.channels[skip]
         both = graph.add("Concat", [graph.transposed(levels[-1], f, (2, 2, 2), 2), skip], 2 * f, axis=1)
         levels.append(graph.conv(both, f))
     quarter, half, full = (graph.conv(level, 2, (1, 1, 1)) for level in levels)

@@ -18,22 +18,22 @@ PERIODIC = ("unet", "strided", "nearest", "linear", "shaped", "grouped", "gated"
 class Graph:
     """An ONNX graph node by node."""
 
-    def __init__(self, seed, images):
+    def __init__(self, seed, channels):
         self.rng = np.random.default_rng(seed)
-        self.nodes, self.tensors, self.images = [], [], {"input": images}
+        self.nodes, self.tensors, self.channels = [], [], {"input": channels}
 
-    def add(self, op, inputs, images, tensors=(), **attributes):
+    def add(self, op, inputs, channels, tensors=(), **attributes):
         """Adds a node and returns the name of its output."""
         name = f"{op}{len(self.nodes)}"
         names = [f"{name}.{i}" for i in range(len(tensors))]
         self.tensors += [numpy_helper.from_array(t, n) for t, n in zip(tensors, names)]
         self.nodes.append(helper.make_node(op, [*inputs, *names], [name], name=name, **attributes))
-        self.images[name] = images
+        self.channels[name] = channels
         return name
 
     def conv(self, source, f, k=(3, 3, 3), dilation=1, stride=1, group=1, **pads):
         """Adds a convolution, padded to the same extent unless `pads` says otherwise."""
-        read = self.images[source] // group
+        read = self.channels[source] // group
         scale = 1 / np.sqrt(read * np.prod(k) / 2)
         tensors = [self.rng.normal(0, scale, (f, read, *k)), self.rng.normal(0, 0.3, f)]
         border = [(n - 1) * dilation // 2 for n in k]
@@ -52,8 +52,8 @@ class Graph:
 
     def transposed(self, source, f, k, stride, group=1, **pads):
         """Adds a transposed convolution."""
-        scale = 1 / np.sqrt(self.images[source] // group * np.prod(k) / stride ** len(k) / 2)
-        tensors = [self.rng.normal(0, scale, (self.images[source], f // group, *k)), self.rng.normal(0, 0.3, f)]
+        scale = 1 / np.sqrt(self.channels[source] // group * np.prod(k) / stride ** len(k) / 2)
+        tensors = [self.rng.normal(0, scale, (self.channels[source], f // group, *k)), self.rng.normal(0, 0.3, f)]
         return self.add(
             "ConvTranspose",
             [source],
@@ -67,7 +67,7 @@ class Graph:
 
     def normalised(self, source):
         """Adds a batch normalisation and a ReLU."""
-        f = self.images[source]
+        f = self.channels[source]
         statistics = [
             self.rng.uniform(0.5, 1.5, f),
             self.rng.normal(0, 1, f),
@@ -83,8 +83,8 @@ class Graph:
         graph = helper.make_graph(
             self.nodes,
             "net",
-            [value("input", TensorProto.FLOAT, ["n", self.images["input"], *extents])],
-            [value(last, TensorProto.FLOAT, ["n", self.images[last], *(f"o{e}" for e in extents)])],
+            [value("input", TensorProto.FLOAT, ["n", self.channels["input"], *extents])],
+            [value(last, TensorProto.FLOAT, ["n", self.channels[last], *(f"o{e}" for e in extents)])],
             self.tensors,
         )
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
@@ -269,7 +269,7 @@ def copied():
     some = graph.add("Slice", [skip], 3, [np.array([1], np.int64), np.array([4], np.int64), np.array([1], np.int64)])
     first = graph.add("Split", [wide], 2, [np.array([2, 5], np.int64)], axis=1)
     graph.nodes[-1].output.append("rest")
-    graph.images["rest"] = 5
+    graph.channels["rest"] = 5
     smooth = graph.add(
         "AveragePool",
         [graph.add("Pad", ["rest"], 5, [np.array([0, 0, 1, 0, 1, 0, 0, 0, 1, 0], np.int64)])],
@@ -287,7 +287,7 @@ def reflected():
 
     def pad(source, *begin_and_end):
         pads = np.array([0, 0, *begin_and_end[:3], 0, 0, *begin_and_end[3:]], np.int64)
-        return graph.add("Pad", [source], graph.images[source], [pads], mode="reflect")
+        return graph.add("Pad", [source], graph.channels[source], [pads], mode="reflect")
 
     def conv(source, f, k=(3, 3, 3), **words):
         border = [n // 2 for n in k]
@@ -309,7 +309,7 @@ def stacked():
 
     def pool(op, source, window, pads):
         counts = {"count_include_pad": 1} if op == "AveragePool" else {}
-        return graph.add(op, [source], graph.images[source], kernel_shape=window, pads=pads, **counts)
+        return graph.add(op, [source], graph.channels[source], kernel_shape=window, pads=pads, **counts)
 
     last = graph.normalised(pool("MaxPool", "input", [3, 5, 3], [1, 2, 1] * 2))
     last = graph.normalised(pool("AveragePool", last, [3, 2, 3], [1, 0, 1, 1, 1, 1]))
@@ -332,7 +332,7 @@ def integers(*values):
 
 def resized_to(graph, low, skip):
     """Resizes by nearest neighbours, as many as `skip` has, as exporters write them."""
-    f = graph.images[low]
+    f = graph.channels[low]
     others = graph.add("Slice", [graph.add("Shape", [low], 0)], 0, [integers(0), integers(2)])
     spatial = graph.add("Slice", [graph.add("Shape", [skip], 0)], 0, [integers(2), integers(99)])
     sizes = graph.add("Concat", [others, graph.add("Cast", [spatial], 0, to=TensorProto.INT64)], 0, axis=0)
@@ -354,7 +354,7 @@ def middle_of(graph, skip, inner):
         small = graph.add("Gather", [graph.add("Shape", [inner], 0)], 0, [integers(axis)])
         start = graph.add("Div", [graph.add("Sub", [large, small], 0)], 0, [integers(2)])
         end = graph.add("Add", [start, small], 0)
-        last = graph.add("Slice", [last, start, end], graph.images[skip], [integers(axis)])
+        last = graph.add("Slice", [last, start, end], graph.channels[skip], [integers(axis)])
     return last
 
 
@@ -366,7 +366,7 @@ def if_alike(graph, a, b):
     for name, op in (("then_branch", "Relu"), ("else_branch", "Tanh")):
         output = helper.make_tensor_value_info(f"{op} of {b}", TensorProto.FLOAT, None)
         branches[name] = helper.make_graph([helper.make_node(op, [b], [output.name])], name, [], [output])
-    return graph.add("If", [graph.add("Cast", [least], 0, to=TensorProto.BOOL)], graph.images[b], **branches)
+    return graph.add("If", [graph.add("Cast", [least], 0, to=TensorProto.BOOL)], graph.channels[b], **branches)
 
 
 def shaped():
@@ -443,11 +443,11 @@ class PaddedTest(ServedCase):
     def test_messages(self):
         rng = np.random.default_rng(5)
         for name, model in self.models.items():
-            images = model.graph.input[0].type.tensor_type.shape.dim[1].dim_value
+            channels = model.graph.input[0].type.tensor_type.shape.dim[1].dim_value
             has_period = name in PERIODIC
             periodic, other = ((4, 8, 4), (28, 20, 32), (48, 64, 52)), ((3, 4, 5), (25, 20, 31), (48, 61, 50))
             for extent in periodic if has_period else other:
-                volume = rng.standard_normal((1, images, *extent), np.float32)
+                volume = rng.standard_normal((1, channels, *extent), np.float32)
                 with self.daemon.client() as client:
                     found = infer(client, name, volume)
                 self.assert_equal_to(expected(model, volume), found, f"{name} {extent}")

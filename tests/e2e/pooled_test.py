@@ -16,7 +16,7 @@ CLASSES = 3
 
 def classified(graph, source):
     """Returns the classes of all voxels, as PyTorch exports them."""
-    f = graph.images[source]
+    f = graph.channels[source]
     flat = graph.add("Flatten", [graph.add("GlobalAveragePool", [source], f)], f, axis=1)
     tensors = [graph.rng.normal(0, 1, (CLASSES, f)), graph.rng.normal(0, 0.5, CLASSES)]
     linear = graph.add("Gemm", [flat], CLASSES, [t.astype(np.float32) for t in tensors], transB=1)
@@ -35,7 +35,7 @@ def with_outputs(graph, axes):
     model = graph.model(next(iter(axes)))
     del model.graph.output[:]
     for name, count in axes.items():
-        shape = ["n", graph.images[name], *(f"{name}{i}" for i in range(count - 2))]
+        shape = ["n", graph.channels[name], *(f"{name}{i}" for i in range(count - 2))]
         model.graph.output.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
     return model
 

@@ -25,21 +25,21 @@ def number(value):
 
 def linear(graph, source, f):
     """Returns a linear layer of channels that are last."""
-    read = graph.images[source]
+    read = graph.channels[source]
     product = graph.add("MatMul", [source], f, [graph.rng.normal(0, read**-0.5, (read, f)).astype(np.float32)])
     return graph.add("Add", [product], f, [graph.rng.normal(0, 0.3, f).astype(np.float32)])
 
 
 def norm(graph, source):
     """Returns a layer normalisation of channels that are last."""
-    f = graph.images[source]
+    f = graph.channels[source]
     tensors = [graph.rng.uniform(0.5, 1.5, f).astype(np.float32), graph.rng.normal(0, 0.3, f).astype(np.float32)]
     return graph.add("LayerNormalization", [source], f, tensors, axis=-1, epsilon=1e-6)
 
 
 def gelu(graph, x):
     """Returns GELU as PyTorch exports it."""
-    f = graph.images[x]
+    f = graph.channels[x]
     error = graph.add("Erf", [graph.add("Div", [x], f, [number(np.sqrt(2))])], f)
     last = graph.add("Mul", [x, graph.add("Add", [error], f, [number(1)])], f)
     return graph.add("Mul", [last], f, [number(0.5)])
@@ -47,7 +47,7 @@ def gelu(graph, x):
 
 def add(graph, a, b):
     """Returns a sum."""
-    return graph.add("Add", [a, b], graph.images[a])
+    return graph.add("Add", [a, b], graph.channels[a])
 
 
 def embedded(graph, positions=True):
@@ -137,7 +137,7 @@ def turned_scores():
 
 def tokens_of(graph, source):
     """Returns the voxels as tokens."""
-    f = graph.images[source]
+    f = graph.channels[source]
     return graph.add("Transpose", [graph.add("Reshape", [source], f, [integers(1, f, -1)])], f, perm=[0, 2, 1])
 
 
@@ -146,7 +146,7 @@ def gated(graph, tokens):
     wide = linear(graph, norm(graph, tokens), 4 * CHANNELS)
     names = [f"{wide}/{half}" for half in range(2)]
     graph.nodes.append(helper.make_node("Split", [wide], names, axis=-1))
-    graph.images.update(dict.fromkeys(names, 2 * CHANNELS))
+    graph.channels.update(dict.fromkeys(names, 2 * CHANNELS))
     product = graph.add("Mul", [names[0], gelu(graph, names[1])], 2 * CHANNELS)
     return add(graph, tokens, linear(graph, product, CHANNELS))
 

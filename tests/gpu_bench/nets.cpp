@@ -14,8 +14,8 @@ namespace {
 
 constexpr double long_run = 1.0;              // seconds: runs that need not be repeated
 constexpr std::int64_t max_convolutions = 7;  // of a net
-constexpr std::int64_t images = 80;
-constexpr std::int64_t images_out = 3;
+constexpr std::int64_t channels = 80;
+constexpr std::int64_t channels_out = 3;
 
 struct Layer {
   LayerProblem problem;
@@ -56,7 +56,7 @@ std::vector<Layer> layers_of(const Table& table, std::int64_t last) {
     if (table.layers[i] == 'c') {
       const bool final = i + 1 == table.layers.size();
       layer.problem = ConvProblem{shape,
-                                  final ? images_out : images,
+                                  final ? channels_out : channels,
                                   Vec3::cube(i == 0 ? table.first_k : table.k),
                                   Vec3::cube(1),
                                   Vec3::cube(1),

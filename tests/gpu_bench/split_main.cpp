@@ -153,14 +153,14 @@ Result<JobStatistics> run_patches(Engine& engine, std::int64_t patches) {
   const Vec3 fov = engine.field_of_view();
   Vec3 n = engine.patch();
   n.x += (patches - 1) * (n.x - fov.x + 1);
-  const VolumeShape shape{engine.f_in(), n, ElementType::f32, VolumeOrder::image_major};
+  const VolumeShape shape{engine.f_in(), n, ElementType::f32, VolumeOrder::channel_major};
   std::vector<float> volume(static_cast<std::size_t>(engine.f_in() * voxels(n)));
   for (std::size_t i = 0; i < volume.size(); ++i) volume[i] = static_cast<float>(i % 251) / 251.0F - 0.5F;
   std::vector<std::byte> output;
   VolumeJob job;
   job.input.volume = {reinterpret_cast<const std::byte*>(volume.data()), shape};
   job.sink.slab = [&](std::int64_t first_plane, std::int64_t planes) -> Result<OutputSlab> {
-    VolumeShape slab{engine.f_out(), n - fov + Vec3::cube(1), ElementType::f32, VolumeOrder::image_major};
+    VolumeShape slab{engine.f_out(), n - fov + Vec3::cube(1), ElementType::f32, VolumeOrder::channel_major};
     slab.n.z = planes;
     output.resize(static_cast<std::size_t>(volume_bytes(slab)));
     return OutputSlab{first_plane, output.data(), slab};

@@ -30,8 +30,8 @@ double transposed_norm(const ConvProblem& conv, std::span<const float> kernels) 
   std::vector<double> sums(static_cast<std::size_t>(conv.in.f), 0.0);
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(kernels.size()); ++i) {
     const std::int64_t j = i / taps / f;
-    const std::int64_t image = j / (conv.f_out / conv.groups) * f + i / taps % f;
-    sums[static_cast<std::size_t>(image)] += std::abs(kernels[static_cast<std::size_t>(i)]);
+    const std::int64_t channel = j / (conv.f_out / conv.groups) * f + i / taps % f;
+    sums[static_cast<std::size_t>(channel)] += std::abs(kernels[static_cast<std::size_t>(i)]);
   }
   return *std::max_element(sums.begin(), sums.end());
 }

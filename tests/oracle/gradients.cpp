@@ -19,9 +19,9 @@ Values zeros(std::int64_t count) { return Values(static_cast<std::size_t>(count)
 // Calls body(s, j, v) for every voxel of a tensor.
 template <class Body>
 void for_each_voxel(const Shape5& shape, const Body& body) {
-  for (std::int64_t image = 0; image < shape.S * shape.f; ++image) {
+  for (std::int64_t channel = 0; channel < shape.S * shape.f; ++channel) {
     for (std::int64_t i = 0; i < voxels(shape.n); ++i) {
-      body(image / shape.f, image % shape.f,
+      body(channel / shape.f, channel % shape.f,
            Vec3{i / (shape.n.y * shape.n.x), i / shape.n.x % shape.n.y, i % shape.n.x});
     }
   }

@@ -33,7 +33,7 @@ Values largest_along(const Values& values, Vec3 n, int axis, std::int64_t before
 std::vector<Values> within_reach(const LayerProblem& problem, std::span<const Values> inputs, Vec3 spread) {
   std::vector<Values> largest;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    largest.push_back(largest_of_images(input_shape(problem, static_cast<int>(i)), sized(problem, i, inputs[i])));
+    largest.push_back(largest_of_channels(input_shape(problem, static_cast<int>(i)), sized(problem, i, inputs[i])));
   }
   if (const ConvProblem* conv = convolution_of(problem)) {
     const Vec3 read = dilated(conv->k, conv->dilation) - Vec3::cube(1);
@@ -62,7 +62,7 @@ std::vector<Values> within_reach(const LayerProblem& problem, std::span<const Va
 
 }  // namespace
 
-Values largest_of_images(const Shape5& shape, const Values& values) {
+Values largest_of_channels(const Shape5& shape, const Values& values) {
   const std::int64_t count = voxels(shape.n);
   Values most(static_cast<std::size_t>(shape.S * count), 0.0);
   for (std::int64_t i = 0; i < elements(shape); ++i) {

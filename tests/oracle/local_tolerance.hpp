@@ -8,7 +8,7 @@
 namespace znni::oracle {
 
 // Returns the largest absolute value of each voxel over the channels: [S][z][y][x].
-[[nodiscard]] Values largest_of_images(const Shape5& shape, const Values& values);
+[[nodiscard]] Values largest_of_channels(const Shape5& shape, const Values& values);
 
 // Returns the largest of values [S][n] in a window around each of the first n_out voxels of every axis: [S][n_out]. The
 // window reaches from `before` voxels before to `after` voxels behind, as far as there are voxels.

@@ -7,9 +7,9 @@
 namespace znni::oracle {
 namespace {
 
-TEST(LocalTolerance, LargestOfImagesTakesAbsoluteValuesOfEachInput) {
+TEST(LocalTolerance, LargestOfChannelsTakesAbsoluteValuesOfEachInput) {
   const Shape5 shape{2, 2, {1, 1, 2}};
-  EXPECT_EQ(largest_of_images(shape, {1, -5, -2, 3, 0, 7, 8, -9}), (Values{2, 5, 8, 9}));
+  EXPECT_EQ(largest_of_channels(shape, {1, -5, -2, 3, 0, 7, 8, -9}), (Values{2, 5, 8, 9}));
 }
 
 TEST(LocalTolerance, LargestAroundEndsWithTheVoxels) {

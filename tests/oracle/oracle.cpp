@@ -186,9 +186,9 @@ Values run(const ScaleShiftProblem& problem, std::span<const Values> inputs, con
   Tensor out(problem.in, inputs[0]);
   for (std::int64_t s = 0; s < problem.in.S; ++s) {
     for (std::int64_t i = 0; i < problem.in.f; ++i) {
-      const auto image = static_cast<std::size_t>(i);
+      const auto channel = static_cast<std::size_t>(i);
       for_each(problem.in.n, [&](Vec3 v) {
-        out.at(s, i, v) = static_cast<double>(weights.scale[image]) * out.at(s, i, v) + weights.shift[image];
+        out.at(s, i, v) = static_cast<double>(weights.scale[channel]) * out.at(s, i, v) + weights.shift[channel];
       });
     }
   }
@@ -248,8 +248,8 @@ Values joined(const Shape5& in, std::int64_t f_other, std::span<const Values> in
   const auto count = static_cast<std::size_t>(voxels(in.n));
   const auto f = static_cast<std::size_t>(in.f);
   for (std::size_t i = 0; i < out.size(); ++i) {
-    const std::size_t image = i / count;
-    const std::size_t other = f_other == 1 ? image / f : image;
+    const std::size_t channel = i / count;
+    const std::size_t other = f_other == 1 ? channel / f : channel;
     out[i] = join(out[i], inputs[1][other * count + i % count]);
   }
   return out;

@@ -27,7 +27,7 @@ TEST(OracleConv, MissingBiasIsZero) {
   EXPECT_EQ(run(conv, {{1, -2}}, {kernels, {}, {}, {}}), (Values{3, -6}));
 }
 
-TEST(OracleConv, SumsOverInputImages) {
+TEST(OracleConv, SumsOverInputChannels) {
   const ConvProblem conv{{1, 2, {1, 1, 2}}, 2, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {}};
   const std::vector<float> kernels = {1, 10, 100, 1000};  // [f_out][f]
   EXPECT_EQ(run(conv, {{1, 2, 3, 4}}, {kernels, {}, {}, {}}), (Values{31, 42, 3100, 4200}));
@@ -133,7 +133,7 @@ TEST(OracleGlobalPool, EveryVoxelIsTheLargestOrTheMeanOfItsChannel) {
   EXPECT_EQ(run(GlobalPoolProblem{shape}, {{in}}), (Values{2, 2, -5, -5, 5, 5, 0.5, 0.5}));
 }
 
-TEST(OracleConcat, PutsImagesOfEachInputOfTheBatchTogether) {
+TEST(OracleConcat, PutsChannelsOfEachInputOfTheBatchTogether) {
   const ConcatProblem concat{{{2, 1, {1, 1, 1}}, {2, 2, {1, 1, 1}}}};
   EXPECT_EQ(run(concat, {{1, 2}, {10, 11, 20, 21}}), (Values{1, 10, 11, 2, 20, 21}));
 }

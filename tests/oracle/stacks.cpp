@@ -19,7 +19,7 @@ struct Box {
 Vec3 voxel_of(Vec3 n, std::int64_t index) { return {index / n.x / n.y, index / n.x % n.y, index % n.x}; }
 
 // One channel of one input.
-struct Image {
+struct Channel {
   Vec3 n;
   Values values;
 
@@ -27,7 +27,7 @@ struct Image {
 };
 
 // Pools the window that begins at `start`; `own` are the voxels that are no padding.
-double pooled(const StackStage& stage, const Image& in, const Box& own, Vec3 start) {
+double pooled(const StackStage& stage, const Channel& in, const Box& own, Vec3 start) {
   double most = -std::numeric_limits<double>::infinity();
   double sum = 0;
   std::int64_t count = 0;
@@ -42,8 +42,8 @@ double pooled(const StackStage& stage, const Image& in, const Box& own, Vec3 sta
   return count == 0 ? 0.0 : most;
 }
 
-Image pooled(const StackStage& stage, Vec3 closed, const Image& in, const Box& own) {
-  Image out{extent_behind(stage, closed, in.n), {}};
+Channel pooled(const StackStage& stage, Vec3 closed, const Channel& in, const Box& own) {
+  Channel out{extent_behind(stage, closed, in.n), {}};
   for (std::int64_t i = 0; i < voxels(out.n); ++i) {
     out.values.push_back(pooled(stage, in, own, voxel_of(out.n, i) - closed * stage.before));
   }
@@ -58,25 +58,26 @@ struct Placed {
   [[nodiscard]] Box own(Vec3 n) const { return {max(Vec3{}, Vec3{} - start), min(n, whole - start)}; }
 };
 
-Values image_of(const StackProblem& stack, Image image, const LayerWeights& weights, std::int64_t f, Placed placed) {
+Values channel_of(const StackProblem& stack, Channel channel, const LayerWeights& weights, std::int64_t f,
+                  Placed placed) {
   auto scaled = static_cast<std::size_t>(f);
   for (const StackStage& stage : stack.stages) {
     if (stage.operation == StackOperation::pool) {
-      image = pooled(stage, stack.closed, image, placed.own(image.n));
+      channel = pooled(stage, stack.closed, channel, placed.own(channel.n));
       placed.start = placed.start + (Vec3::cube(1) - stack.closed) * stage.before;
       placed.whole = whole_behind(stage, placed.whole);
     }
-    for (double& value : image.values) {
+    for (double& value : channel.values) {
       if (stage.operation == StackOperation::activation) value = apply_exactly(stage.activation, value);
       if (stage.operation != StackOperation::scale_shift) continue;
       value = static_cast<double>(weights.scale[scaled]) * value + static_cast<double>(weights.shift[scaled]);
     }
     if (stage.operation == StackOperation::scale_shift) scaled += static_cast<std::size_t>(stack.in.f);
   }
-  for (std::int64_t i = 0; i < voxels(image.n); ++i) {
-    if (!placed.own(image.n).holds(voxel_of(image.n, i))) image.values[static_cast<std::size_t>(i)] = 0;
+  for (std::int64_t i = 0; i < voxels(channel.n); ++i) {
+    if (!placed.own(channel.n).holds(voxel_of(channel.n, i))) channel.values[static_cast<std::size_t>(i)] = 0;
   }
-  return image.values;
+  return channel.values;
 }
 
 // Returns where input s lies. Without starts everything is inside; a closed axis is then the whole value.
@@ -101,8 +102,8 @@ Values stacked(const StackProblem& stack, const Values& in, const LayerWeights& 
   const std::int64_t count = voxels(stack.in.n);
   for (std::int64_t i = 0; i < stack.in.S * stack.in.f; ++i) {
     const auto first = in.begin() + i * count;
-    const Values made = image_of(stack, {stack.in.n, {first, first + count}}, weights, i % stack.in.f,
-                                 placed_at(stack, starts, whole, i / stack.in.f));
+    const Values made = channel_of(stack, {stack.in.n, {first, first + count}}, weights, i % stack.in.f,
+                                   placed_at(stack, starts, whole, i / stack.in.f));
     out.insert(out.end(), made.begin(), made.end());
   }
   return out;

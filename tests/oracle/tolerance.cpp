@@ -64,7 +64,7 @@ double through(Activation activation, double before, double most) {
 using Largest = std::span<const double>;
 
 // Returns the largest value that the sum can take.
-double most_of(const ConvProblem& conv, Largest inputs, const LayerWeights& weights) {
+double max_of(const ConvProblem& conv, Largest inputs, const LayerWeights& weights) {
   const double residual = conv.residual ? inputs[1] : 0.0;
   return inputs[0] * kernel_norm(weights.kernels, terms_of(conv)) + largest_of(weights.bias) + residual;
 }
@@ -72,7 +72,7 @@ double most_of(const ConvProblem& conv, Largest inputs, const LayerWeights& weig
 double bound(const ConvProblem& conv, Largest inputs, const LayerWeights& weights) {
   const std::int64_t terms = terms_of(conv);
   const double bias = largest_of(weights.bias);
-  const double most = most_of(conv, inputs, weights);
+  const double most = max_of(conv, inputs, weights);
   const double steps =
       4.0 + std::sqrt(static_cast<double>(terms)) / 4.0 + 2.0 * std::log2(static_cast<double>(voxels(conv.in.n)));
   return through(conv.activation, eps * (steps * most + bias), most);
@@ -85,7 +85,7 @@ double bound(const PoolProblem& pool, Largest inputs, const LayerWeights&) {
 
 // Returns the bound of the convolution plus that of the pooling, which does not amplify errors.
 double bound(const ConvPoolProblem& both, Largest inputs, const LayerWeights& weights) {
-  const double between = slope_of(both.conv.activation) * std::max(1.0, most_of(both.conv, inputs, weights));
+  const double between = slope_of(both.conv.activation) * std::max(1.0, max_of(both.conv, inputs, weights));
   return bound(both.conv, inputs, weights) + bound(both.pool, Largest(&between, 1), weights);
 }
 
@@ -229,9 +229,9 @@ double bound(const UpsampleProblem& problem, Largest inputs, const LayerWeights&
 double bound(const ReorderProblem&, Largest, const LayerWeights&) { return 0.0; }
 
 // Returns the largest value in a layer before its activation.
-double most_of(const LayerProblem& problem, Largest inputs, const LayerWeights& weights) {
-  return std::visit(Overloaded{[&](const ConvProblem& conv) { return most_of(conv, inputs, weights); },
-                               [&](const ConvPoolProblem& both) { return most_of(both.conv, inputs, weights); },
+double max_of(const LayerProblem& problem, Largest inputs, const LayerWeights& weights) {
+  return std::visit(Overloaded{[&](const ConvProblem& conv) { return max_of(conv, inputs, weights); },
+                               [&](const ConvPoolProblem& both) { return max_of(both.conv, inputs, weights); },
                                [&](const OneOf<MultiplyProblem, DivideProblem> auto&) { return inputs[0] * inputs[1]; },
                                [&](const ScaleShiftProblem&) {
                                  return largest_of(weights.shift) + largest_of(weights.scale) * sum_of(inputs);
@@ -284,7 +284,7 @@ double tolerance(const LayerProblem& problem, std::span<const Values> inputs, co
                                       : norm_bound(*norm, most[0], min_deviation(*norm, inputs[0]), weights);
   if (precision == Precision::fp32) return strict;
   const double unit = precision == Precision::tf32 ? 0x1p-10 : 0x1p-8;
-  return strict + unit * (1.0 + 5.0 * slope_of(problem) * most_of(problem, most, weights));
+  return strict + unit * (1.0 + 5.0 * slope_of(problem) * max_of(problem, most, weights));
 }
 
 namespace {

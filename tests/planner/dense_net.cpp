@@ -22,7 +22,7 @@ struct Grid {
   Vec3 n;
   Values values;
 
-  Grid(std::int64_t images, Vec3 extent) : f(images), n(extent), values(count(), 0.0) {}
+  Grid(std::int64_t channels, Vec3 extent) : f(channels), n(extent), values(count(), 0.0) {}
   [[nodiscard]] std::size_t count() const { return static_cast<std::size_t>(f * voxels(n)); }
   [[nodiscard]] std::size_t at(std::int64_t i, Vec3 v) const {
     return static_cast<std::size_t>(((i * n.z + v.z) * n.y + v.y) * n.x + v.x);
@@ -191,10 +191,10 @@ Grid dense_node(const Node& node, const NodeWeights& weights, const std::vector<
 // Cuts out the window of one pass: [S][f][pass_input] out of [S][f][patch_input].
 Values cut(const Values& patch, const Shape5& pass, Vec3 patch_input, Vec3 shift) {
   Values window;
-  for (std::int64_t image = 0; image < pass.S * pass.f; ++image) {
+  for (std::int64_t channel = 0; channel < pass.S * pass.f; ++channel) {
     for_each_voxel(pass.n, [&](Vec3 v) {
       const Vec3 at = v + shift;
-      const std::int64_t place = ((image * patch_input.z + at.z) * patch_input.y + at.y) * patch_input.x + at.x;
+      const std::int64_t place = ((channel * patch_input.z + at.z) * patch_input.y + at.y) * patch_input.x + at.x;
       window.push_back(patch[static_cast<std::size_t>(place)]);
     });
   }
@@ -213,8 +213,8 @@ Values run_stem(const NetworkWeights& weights, const Geometry& geometry, const V
     for (std::size_t node = 0; node <= static_cast<std::size_t>(stem.last); ++node) {
       values = oracle::oracle_run(geometry.problems[node], std::vector<Values>{values}, weights[node].view());
     }
-    for (std::int64_t image = 0; image < whole.S * whole.f; ++image) {
-      std::copy_n(values.begin() + image * slab, slab, out.begin() + (image * whole.n.z + begin) * plane);
+    for (std::int64_t channel = 0; channel < whole.S * whole.f; ++channel) {
+      std::copy_n(values.begin() + channel * slab, slab, out.begin() + (channel * whole.n.z + begin) * plane);
     }
   }
   return out;
@@ -223,10 +223,10 @@ Values run_stem(const NetworkWeights& weights, const Geometry& geometry, const V
 // Returns the voxels that lie `begin` further, as far as there are some.
 Values shifted_values(const Values& values, const Shape5& shape, Vec3 begin) {
   Values moved;
-  for (std::int64_t image = 0; image < shape.S * shape.f; ++image) {
+  for (std::int64_t channel = 0; channel < shape.S * shape.f; ++channel) {
     for_each_voxel(shape.n, [&](Vec3 v) {
       const Vec3 at = v + begin;
-      const std::int64_t place = ((image * shape.n.z + at.z) * shape.n.y + at.y) * shape.n.x + at.x;
+      const std::int64_t place = ((channel * shape.n.z + at.z) * shape.n.y + at.y) * shape.n.x + at.x;
       const bool inside = covers(shape.n - Vec3::cube(1), at);
       moved.push_back(inside ? values[static_cast<std::size_t>(place)] : std::numeric_limits<double>::quiet_NaN());
     });
@@ -244,8 +244,8 @@ void place_pass(const Geometry& geometry, std::size_t pass, const Values& values
       for_each_voxel(out.n, [&](Vec3 v) {
         const Vec3 at = dense_position(geometry, pass, s % fragments, v);
         ASSERT_TRUE(covers(at, {}) && covers(n - Vec3::cube(1), at)) << to_string(at) << " of " << to_string(n);
-        const std::int64_t image = s / fragments * out.f + j;
-        double& place = dense[static_cast<std::size_t>(((image * n.z + at.z) * n.y + at.y) * n.x + at.x)];
+        const std::int64_t channel = s / fragments * out.f + j;
+        double& place = dense[static_cast<std::size_t>(((channel * n.z + at.z) * n.y + at.y) * n.x + at.x)];
         ASSERT_TRUE(std::isnan(place)) << "written twice: " << to_string(at);
         place = values[next++];
       });

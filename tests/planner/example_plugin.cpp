@@ -17,10 +17,10 @@ class Relu final : public PreparedLayer {
     const Shape5& shape = out.shape;
     executor_.parallel_for(shape.S * shape.f * shape.n.z, [&](std::int64_t index, int /*worker*/) {
       const std::int64_t plane = index % shape.n.z;
-      const std::int64_t image = index / shape.n.z;
+      const std::int64_t channel = index / shape.n.z;
       for (std::int64_t y = 0; y < shape.n.y; ++y) {
-        const float* const from = &inputs[0].at(image / shape.f, image % shape.f, {plane, y, 0});
-        float* const to = &out.at(image / shape.f, image % shape.f, {plane, y, 0});
+        const float* const from = &inputs[0].at(channel / shape.f, channel % shape.f, {plane, y, 0});
+        float* const to = &out.at(channel / shape.f, channel % shape.f, {plane, y, 0});
         std::transform(from, from + shape.n.x, to, [](float x) { return std::max(x, 0.0F); });
       }
     });

@@ -56,7 +56,7 @@ class Grower {
     const std::int64_t kind = random_.integer(0, 15);
     if (kind <= 2) {
       Convolution own = conv(random_.vec3(1, 3), random_.chance(0.3) ? random_.vec3(1, 2) : Vec3::cube(1));
-      if (random_.chance(0.3)) own.groups = std::gcd(images(network_).back(), own.f_out);
+      if (random_.chance(0.3)) own.groups = std::gcd(channels_of(network_).back(), own.f_out);
       add(own, value_);
     } else if (kind <= 6) {
       add(pool(), value_);
@@ -131,7 +131,7 @@ class Grower {
   // Adds a convolution and maps that it might take in: cropped before or behind, as far as the convolution reaches.
   void add_maps_of_one_tensor() {
     const int from = value_;
-    Convolution whole{images(network_).back(), random_.vec3(1, 3), random_.vec3(1, 2), {}};
+    Convolution whole{channels_of(network_).back(), random_.vec3(1, 3), random_.vec3(1, 2), {}};
     if (random_.chance(0.2)) whole.activation = random_activation(random_);
     std::vector<int> addends = {add(whole, from)};
     const std::int64_t more = random_.integer(1, 2);

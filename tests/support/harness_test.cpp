@@ -81,7 +81,7 @@ class Faulty final : public Base {
     if (fault == Fault::unfinished) return Error{ErrorCode::internal, "gave up"};
     store(values, out);
     if (fault == Fault::outside_of_window) (&out.at(0, 0, {0, 0, out.shape.n.x - 1}))[8] = 1.0F;
-    if (fault == Fault::dirty_padding) out.image(0, 0)[7] = 1.0F;
+    if (fault == Fault::dirty_padding) out.channel(0, 0)[7] = 1.0F;
     return {};
   }
 

@@ -21,7 +21,7 @@ void for_each_row(const Shape5& shape, std::int64_t first, std::int64_t last, co
   }
 }
 
-std::int64_t padded_images(const TensorView& view) { return round_up(view.shape.f, block_width(view.format.layout)); }
+std::int64_t padded_channels(const TensorView& view) { return round_up(view.shape.f, block_width(view.format.layout)); }
 
 // Stores the `count` voxels of a row, value(x) at x.
 template <class Value>
@@ -65,7 +65,7 @@ void store_all(std::span<const Number> planar, const TensorView& view) {
 
 void store(std::span<const float> planar, const TensorView& view) {
   store_all(planar, view);
-  for_each_row(view.shape, view.shape.f, padded_images(view), [&](std::int64_t s, std::int64_t j, Vec3 row) {
+  for_each_row(view.shape, view.shape.f, padded_channels(view), [&](std::int64_t s, std::int64_t j, Vec3 row) {
     store_row(view, s, j, row, view.shape.n.x, [](std::int64_t) { return 0.0F; });
   });
 }
@@ -99,7 +99,7 @@ oracle::Values load_exactly(const TensorView& view, const Shape5& shape) {
 
 bool padding_is_zero(const TensorView& view) {
   bool zero = true;
-  for_each_row(view.shape, view.shape.f, padded_images(view), [&](std::int64_t s, std::int64_t j, Vec3 row) {
+  for_each_row(view.shape, view.shape.f, padded_channels(view), [&](std::int64_t s, std::int64_t j, Vec3 row) {
     load_row(view, s, j, row, view.shape.n.x, [&zero](std::int64_t, float voxel) { zero = zero && voxel == 0.0F; });
   });
   return zero;

@@ -78,9 +78,9 @@ struct ConvRun {
   }
   void operator()() const {
     const Vec3 rows = {out.shape.n.z, out.shape.n.y, 1};
-    for (std::int64_t image = 0; image < out.shape.S * out.shape.f; ++image) {
-      const std::int64_t s = image / out.shape.f;
-      const std::int64_t j = image % out.shape.f;
+    for (std::int64_t channel = 0; channel < out.shape.S * out.shape.f; ++channel) {
+      const std::int64_t s = channel / out.shape.f;
+      const std::int64_t j = channel % out.shape.f;
       for (std::int64_t row = 0; row < voxels(rows); ++row) {
         const Vec3 at = fragment_at(row, rows);
         begin_row(s, j, at);

@@ -112,7 +112,7 @@ def _check_region(model: Model, source: Source, padded_extent: Triple) -> None:
             f"roi: model '{model.name}' takes mean and deviation of all of the volume, which a region "
             "by itself does not have: leave roi out, pass the region as a volume of its own, or pass scale"
         )
-    for axis, n, grown, period, least in zip("zyx", source.shape[1:], padded_extent, model.period, model.least_extent):
+    for axis, n, grown, period, least in zip("zyx", source.shape[1:], padded_extent, model.period, model.min_extent):
         if model.window is None and grown >= least and (grown - least) % period:
             below = n - (grown - least) % period
             raise InvalidError(

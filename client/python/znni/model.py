@@ -19,7 +19,7 @@ class Model:
 
     ``pads`` is true for a network that itself pads with zeros at the border of what it is given, or has strides of its
     own. An output voxel then depends on ``padding`` more voxels before and behind its field of view, and volumes have
-    ``least_extent`` voxels and multiples of ``period`` more.
+    ``min_extent`` voxels and multiples of ``period`` more.
     ``window`` is what the network is bound to, if it normalises over all voxels, pools them or aligns corners, else
     None: the output of a volume of another extent is a blend of windows that overlap by the share ``window_overlap``.
     ``output_stride`` is how many equal voxels the output has along each axis for one that the network computes, of
@@ -43,7 +43,7 @@ class Model:
     inputs: Mapping[str, slice] = dataclasses.field(default_factory=dict)
     padding: tuple[Triple, Triple] = ((0, 0, 0), (0, 0, 0))
     period: Triple = (1, 1, 1)
-    least_extent: Triple = (1, 1, 1)
+    min_extent: Triple = (1, 1, 1)
     output_strides: Mapping[str, Triple] = dataclasses.field(default_factory=dict)
 
     @property
@@ -171,6 +171,6 @@ def model_of(metadata: Any, ready: bool, version: str) -> Model:
         output_stride=_triple(properties.get("output_stride", "1,1,1")),
         padding=(_triple(properties.get("padding_before", ""), 0), _triple(properties.get("padding_after", ""), 0)),
         period=_triple(properties.get("input_period", "")),
-        least_extent=_triple(properties.get("least_input", "")),
+        min_extent=_triple(properties.get("least_input", "")),
         output_strides=_strides(metadata.outputs, properties),
     )

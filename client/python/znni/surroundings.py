@@ -32,7 +32,7 @@ def _span(axis: int, region: Box, volume: Triple, model: Model) -> tuple[int, in
     """Returns what is given along one axis to a network that pads or has strides, or does neither."""
     first, last, extent = region.start[axis], region.stop[axis], volume[axis]
     before, after = (side[axis] for side in model.padding)
-    period, reach, least = model.period[axis], model.field_of_view[axis] - 1, model.least_extent[axis]
+    period, reach, least = model.period[axis], model.field_of_view[axis] - 1, model.min_extent[axis]
     aligned = min(first, max(extent - least, 0))
     aligned -= aligned % period
     end = last + (extent - reach - last) % period

@@ -23,9 +23,9 @@ struct OperationRules<AcrossChannels> : RulesOfOneVoxel<AcrossChannels> {
 
   static Result<void> check(const AcrossChannels& across, int) { return check_norm_epsilon(across.epsilon); }
 
-  static std::int64_t images(const AcrossChannels& across, const std::vector<int>& read,
-                             const std::vector<std::int64_t>& images) {
-    return makes_one_channel(across.kind) ? 1 : images[index(read.front())];
+  static std::int64_t channels(const AcrossChannels& across, const std::vector<int>& read,
+                               const std::vector<std::int64_t>& channels) {
+    return makes_one_channel(across.kind) ? 1 : channels[index(read.front())];
   }
 
   static AcrossChannelsProblem problem(const AcrossChannels& across, const NodeInputs& in) {

@@ -19,9 +19,9 @@ struct OperationRules<Add> : RulesOfOneVoxel<Add> {
     const InputValue& first = inputs.front();
     for (const InputValue& other : inputs) {
       if (Result<void> meet = check_reaches_meet(first, other); !meet) return meet;
-      if (first.images == other.images) continue;
-      return invalid_operation("adds " + std::to_string(first.images) + " channels of " + first.name + " to " +
-                               std::to_string(other.images) + " of " + other.name);
+      if (first.channels == other.channels) continue;
+      return invalid_operation("adds " + std::to_string(first.channels) + " channels of " + first.name + " to " +
+                               std::to_string(other.channels) + " of " + other.name);
     }
     return {};
   }

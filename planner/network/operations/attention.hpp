@@ -24,20 +24,21 @@ struct OperationRules<Attention> : RulesOfOneVoxel<Attention> {
 
   static Result<void> check_meeting(const Attention& own, std::span<const InputValue> inputs) {
     if (Result<void> meet = RulesOfOneVoxel::check_meeting(own, inputs); !meet) return meet;
-    if (inputs[0].images != inputs[1].images) {
-      return invalid_operation("has " + std::to_string(inputs[0].images) + " channels of queries, " + inputs[0].name +
-                               ", and " + std::to_string(inputs[1].images) + " of keys, " + inputs[1].name);
+    if (inputs[0].channels != inputs[1].channels) {
+      return invalid_operation("has " + std::to_string(inputs[0].channels) + " channels of queries, " + inputs[0].name +
+                               ", and " + std::to_string(inputs[1].channels) + " of keys, " + inputs[1].name);
     }
     for (const InputValue& input : {inputs[0], inputs[2]}) {
-      if (input.images % own.heads == 0) continue;
-      return invalid_operation("divides " + std::to_string(input.images) + " channels among " +
+      if (input.channels % own.heads == 0) continue;
+      return invalid_operation("divides " + std::to_string(input.channels) + " channels among " +
                                std::to_string(own.heads) + " heads, which does not divide");
     }
     return {};
   }
 
-  static std::int64_t images(const Attention&, const std::vector<int>& read, const std::vector<std::int64_t>& images) {
-    return images[index(read.back())];
+  static std::int64_t channels(const Attention&, const std::vector<int>& read,
+                               const std::vector<std::int64_t>& channels) {
+    return channels[index(read.back())];
   }
 
   static AttentionProblem problem(const Attention& own, const NodeInputs& in) {

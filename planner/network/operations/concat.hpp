@@ -13,9 +13,9 @@ struct OperationRules<Concat> : RulesOfOneVoxel<Concat> {
     return {"concat", "concatenation", Origin::other, true, std::nullopt, {}};
   }
 
-  static std::int64_t images(const Concat&, const std::vector<int>& read, const std::vector<std::int64_t>& images) {
+  static std::int64_t channels(const Concat&, const std::vector<int>& read, const std::vector<std::int64_t>& channels) {
     std::int64_t sum = 0;
-    for (const int input : read) sum = add(sum, images[index(input)]);
+    for (const int input : read) sum = add(sum, channels[index(input)]);
     return sum;
   }
 

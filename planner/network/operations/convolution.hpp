@@ -20,7 +20,7 @@ struct OperationRules<Convolution> : RulesOfOneVoxel<Convolution> {
   static Reading reading(const Convolution& conv) { return {dilated(conv.k, conv.dilation), conv.stride}; }
 
   static Result<void> check(const Convolution& conv, int spatial_rank) {
-    if (conv.f_out < 1 || conv.f_out > max_images) {
+    if (conv.f_out < 1 || conv.f_out > max_channels) {
       return invalid_operation("f_out = " + std::to_string(conv.f_out) + " is not in [1, 2^24]");
     }
     if (conv.groups < 1) return invalid_operation("groups = " + std::to_string(conv.groups) + " is below 1");
@@ -31,7 +31,7 @@ struct OperationRules<Convolution> : RulesOfOneVoxel<Convolution> {
   }
 
   static Result<void> check_meeting(const Convolution& conv, std::span<const InputValue> inputs) {
-    const std::int64_t f = inputs.front().images;
+    const std::int64_t f = inputs.front().channels;
     if (f % conv.groups != 0 || conv.f_out % conv.groups != 0) {
       return invalid_operation("groups = " + std::to_string(conv.groups) + " does not divide the " + std::to_string(f) +
                                " channels of its input and the " + std::to_string(conv.f_out) + " of its own");
@@ -39,7 +39,7 @@ struct OperationRules<Convolution> : RulesOfOneVoxel<Convolution> {
     return inputs.size() == 1 ? Result<void>() : check_residual(conv, inputs.front(), inputs.back());
   }
 
-  static std::int64_t images(const Convolution& conv, const std::vector<int>&, const std::vector<std::int64_t>&) {
+  static std::int64_t channels(const Convolution& conv, const std::vector<int>&, const std::vector<std::int64_t>&) {
     return conv.f_out;
   }
 
@@ -78,8 +78,8 @@ struct OperationRules<Convolution> : RulesOfOneVoxel<Convolution> {
       return invalid_operation("branches do not meet: its sums have " + reach_text(own) + ", " + residual.name +
                                " has " + reach_text(residual.reach));
     }
-    if (residual.images == conv.f_out) return {};
-    return invalid_operation("adds " + std::to_string(residual.images) + " channels of " + residual.name + " to " +
+    if (residual.channels == conv.f_out) return {};
+    return invalid_operation("adds " + std::to_string(residual.channels) + " channels of " + residual.name + " to " +
                              std::to_string(conv.f_out) + " of its own");
   }
 };

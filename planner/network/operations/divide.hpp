@@ -18,9 +18,9 @@ struct OperationRules<Divide> : RulesOfOneVoxel<Divide> {
     const InputValue& first = inputs.front();
     const InputValue& other = inputs.back();
     if (Result<void> meet = check_reaches_meet(first, other); !meet) return meet;
-    if (first.images == other.images || other.images == 1) return {};
-    return invalid_operation("divides " + std::to_string(first.images) + " channels of " + first.name + " by " +
-                             std::to_string(other.images) + " of " + other.name + "; as many, or 1, are right");
+    if (first.channels == other.channels || other.channels == 1) return {};
+    return invalid_operation("divides " + std::to_string(first.channels) + " channels of " + first.name + " by " +
+                             std::to_string(other.channels) + " of " + other.name + "; as many, or 1, are right");
   }
 
   static DivideProblem problem(const Divide&, const NodeInputs& in) { return {in.shapes.front(), in.shapes.back().f}; }

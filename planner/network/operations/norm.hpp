@@ -20,7 +20,7 @@ struct OperationRules<Norm> : RulesOfOneVoxel<Norm> {
   }
 
   static Result<void> check_meeting(const Norm& norm, std::span<const InputValue> inputs) {
-    const std::int64_t f = inputs.front().images;
+    const std::int64_t f = inputs.front().channels;
     if (f % norm.groups == 0) return {};
     return invalid_operation("normalises " + std::to_string(f) + " channels in " + std::to_string(norm.groups) +
                              " groups, which does not divide");

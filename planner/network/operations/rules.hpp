@@ -46,9 +46,9 @@ struct RulesOfOneVoxel {
     }
     return {};
   }
-  // Returns the channels that the node writes. `images`: those of every value before the node's.
-  static std::int64_t images(const Own&, const std::vector<int>& read, const std::vector<std::int64_t>& images) {
-    return images[index(read.front())];
+  // Returns the number of channels that the node writes. `channels`: those of every value before the node's.
+  static std::int64_t channels(const Own&, const std::vector<int>& read, const std::vector<std::int64_t>& channels) {
+    return channels[index(read.front())];
   }
   static WeightSizes weights(const Own&, std::int64_t) { return {}; }
   static Activation* fused(Own&) { return nullptr; }

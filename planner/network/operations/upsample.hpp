@@ -32,14 +32,14 @@ struct OperationRules<Upsample> : RulesOfOneVoxel<Upsample> {
       return invalid_operation("upsamples by " + to_string(up.factor) + ", but its input has a stride of " +
                                to_string(in.reach.stride) + ": an output finer than the input is not supported");
     }
-    if (up.kind != UpsampleKind::shuffle || in.images % voxels(up.factor) == 0) return {};
-    return invalid_operation("shuffles " + std::to_string(in.images) + " channels to " +
+    if (up.kind != UpsampleKind::shuffle || in.channels % voxels(up.factor) == 0) return {};
+    return invalid_operation("shuffles " + std::to_string(in.channels) + " channels to " +
                              std::to_string(voxels(up.factor)) + " voxels each, which does not divide");
   }
 
-  static std::int64_t images(const Upsample& up, const std::vector<int>& read,
-                             const std::vector<std::int64_t>& images) {
-    const std::int64_t f = images[index(read.front())];
+  static std::int64_t channels(const Upsample& up, const std::vector<int>& read,
+                               const std::vector<std::int64_t>& channels) {
+    const std::int64_t f = channels[index(read.front())];
     return up.kind == UpsampleKind::shuffle ? f / voxels(up.factor) : f;
   }
 

@@ -12,15 +12,15 @@
 namespace znni::cpu {
 namespace {
 
-std::int64_t block_images(const ConvProblem& conv) {
-  return direct_block_images(output_shape(conv).n.x, conv.stride.x);
+std::int64_t block_channels(const ConvProblem& conv) {
+  return direct_block_channels(output_shape(conv).n.x, conv.stride.x);
 }
 
 Seconds model(const ConvProblem& conv, const DeviceSpec& spec) {
   return modelled_time(spec, direct_row_flops(conv, spec), 1.0, tensor_traffic(conv, planar_format, planar_format));
 }
 
-std::int64_t padded_images(const ConvProblem& conv) { return round_up(conv.f_out, block_images(conv)); }
+std::int64_t padded_channels(const ConvProblem& conv) { return round_up(conv.f_out, block_channels(conv)); }
 
 Result<std::vector<Estimate>> describe_direct(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
@@ -28,22 +28,22 @@ Result<std::vector<Estimate>> describe_direct(const LayerProblem& problem, const
   Estimate estimate;
   estimate.time = model(*conv, spec);
   estimate.memory = input_output_buffers(problem, planar_format, planar_format);
-  const std::int64_t images = padded_images(*conv);
-  const std::int64_t packed = mul(images, mul(conv->in.f, voxels(conv->k)));
+  const std::int64_t channels = padded_channels(*conv);
+  const std::int64_t packed = mul(channels, mul(conv->in.f, voxels(conv->k)));
   estimate.memory.push_back({"kernels", MemorySpace::host, float_bytes(packed), Lifetime::plan()});
-  estimate.memory.push_back({"bias", MemorySpace::host, float_bytes(images), Lifetime::plan()});
+  estimate.memory.push_back({"bias", MemorySpace::host, float_bytes(channels), Lifetime::plan()});
   return std::vector<Estimate>{std::move(estimate)};
 }
 
 // Blocks of output channels that one worker computes together, row by row.
 struct Grouping {
-  std::int64_t blocks = 1;     // total number, of direct_block_images() channels each
+  std::int64_t blocks = 1;     // total number, of direct_block_channels() channels each
   std::int64_t per_group = 1;  // their kernels fill at most half of the second-level cache
   std::int64_t groups = 1;
 };
 
 Grouping group_blocks(const ConvProblem& conv, const DeviceSpec& spec) {
-  const std::int64_t block = block_images(conv);
+  const std::int64_t block = block_channels(conv);
   const std::int64_t block_bytes = float_bytes(block * conv.in.f * voxels(conv.k));
   Grouping grouping;
   grouping.blocks = div_up(conv.f_out, block);
@@ -59,7 +59,7 @@ class ConvDirect final : public PreparedLayer {
  public:
   ConvDirect(const ConvProblem& conv, std::span<const float> kernels, std::span<const float> bias, Device& device)
       : conv_(conv),
-        block_(block_images(conv)),
+        block_(block_channels(conv)),
         grouping_(group_blocks(conv, device.spec())),
         kernels_(kernels),
         bias_(bias),
@@ -99,10 +99,10 @@ class ConvDirect final : public PreparedLayer {
                         .out = &out.at(s, first, start),
                         .out_f = out.strides.f,
                         .voxels = out.shape.n.x,
-                        .images = std::min(block_, conv_.f_out - first)};
+                        .channels = std::min(block_, conv_.f_out - first)};
     direct_row(row);
     const auto length = static_cast<std::size_t>(row.voxels);
-    for (std::int64_t j = 0; j < row.images; ++j) {
+    for (std::int64_t j = 0; j < row.channels; ++j) {
       const std::span<float> written(row.out + j * row.out_f, length);
       if (conv_.residual) accumulate({&inputs[1].at(s, first + j, start), length}, written);
       activate(conv_.activation, written);
@@ -122,7 +122,7 @@ Result<std::unique_ptr<PreparedLayer>> prepare_direct(const LayerProblem& proble
   const auto& conv = std::get<ConvProblem>(problem);
   const std::span<float> kernels = persistent.grant_as<float>("kernels");
   const std::span<float> bias = persistent.grant_as<float>("bias");
-  pack_direct_kernels(weights.kernels, conv.in.f * voxels(conv.k), block_images(conv), kernels);
+  pack_direct_kernels(weights.kernels, conv.in.f * voxels(conv.k), block_channels(conv), kernels);
   copy_padded(weights.bias, bias);
   return std::unique_ptr<PreparedLayer>(std::make_unique<ConvDirect>(conv, kernels, bias, device));
 }

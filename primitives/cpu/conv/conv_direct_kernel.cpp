@@ -10,7 +10,7 @@ namespace {
 
 // 4 channels x 3 vectors use 12 of the 16 registers of an AVX2 machine; 3 hold inputs, 1 a weight. If a vector takes
 // two of 32 registers, they use 24; 6 hold inputs, 1 a weight.
-constexpr int max_images = 4;
+constexpr int max_channels = 4;
 constexpr int max_vectors = 3;
 
 using Lanes = Simd8::V;
@@ -21,37 +21,37 @@ template <class Body>
 inline void for_each_input_row(const DirectRow& row, std::int64_t block, const Body& body) {
   const float* kernels = row.kernels;
   for (std::int64_t i = 0; i < row.f; ++i) {
-    const float* image = row.in + i * row.in_strides.f;
+    const float* channel = row.in + i * row.in_strides.f;
     for (std::int64_t d = 0; d < row.k.z * row.k.y; ++d) {
       const std::int64_t z = d / row.k.y * row.dilation.z;
       const std::int64_t y = d % row.k.y * row.dilation.y;
-      body(image + z * row.in_strides.z + y * row.in_strides.y, kernels);
+      body(channel + z * row.in_strides.z + y * row.in_strides.y, kernels);
       kernels += row.k.x * block;
     }
   }
 }
 
-// Computes `images` channels x `vectors` vectors of voxels, from voxel x on.
-template <int images, int vectors>
+// Computes `channels` channels x `vectors` vectors of voxels, from voxel x on.
+template <int channels, int vectors>
 void voxel_tile(const DirectRow& row, std::int64_t x) {
-  Lanes sums[images][vectors];
-  for (int j = 0; j < images; ++j) {
+  Lanes sums[channels][vectors];
+  for (int j = 0; j < channels; ++j) {
     for (int v = 0; v < vectors; ++v) sums[j][v] = Simd8::broadcast(row.bias[j]);
   }
-  for_each_input_row(row, max_images, [&](const float* in, const float* kernels) {
+  for_each_input_row(row, max_channels, [&](const float* in, const float* kernels) {
     const float* from = in + x;
     for (std::int64_t d = 0; d < row.k.x; ++d) {
       Lanes values[vectors];
       for (int v = 0; v < vectors; ++v) values[v] = Simd8::load(from + v * direct_lanes);
-      for (int j = 0; j < images; ++j) {
+      for (int j = 0; j < channels; ++j) {
         const Lanes weight = Simd8::broadcast(kernels[j]);
         for (int v = 0; v < vectors; ++v) sums[j][v] += weight * values[v];
       }
       from += row.dilation.x;
-      kernels += max_images;
+      kernels += max_channels;
     }
   });
-  for (int j = 0; j < images; ++j) {
+  for (int j = 0; j < channels; ++j) {
     for (int v = 0; v < vectors; ++v) {
       Simd8::store(row.out + j * row.out_f + x + v * direct_lanes, sums[j][v]);
     }
@@ -60,7 +60,7 @@ void voxel_tile(const DirectRow& row, std::int64_t x) {
 
 // Computes `voxels` voxels, from voxel `first` on, x 8 channels. A row that is not strided is one tile.
 template <int voxels, bool is_strided>
-void image_tile(const DirectRow& row, std::int64_t first) {
+void channel_tile(const DirectRow& row, std::int64_t first) {
   const std::int64_t step = is_strided ? row.step : 1;
   Lanes sums[voxels];
   for (int x = 0; x < voxels; ++x) sums[x] = Simd8::load(row.bias);
@@ -74,15 +74,15 @@ void image_tile(const DirectRow& row, std::int64_t first) {
     }
   });
   for (int x = 0; x < voxels; ++x) {
-    float images[direct_lanes];
-    Simd8::store(images, sums[x]);
-    for (std::int64_t j = 0; j < row.images; ++j) row.out[j * row.out_f + first + x] = images[j];
+    float channels[direct_lanes];
+    Simd8::store(channels, sums[x]);
+    for (std::int64_t j = 0; j < row.channels; ++j) row.out[j * row.out_f + first + x] = channels[j];
   }
 }
 
 using Tile = void (*)(const DirectRow&, std::int64_t);
 
-constexpr std::array<std::array<Tile, max_vectors>, max_images> voxel_tiles = {{
+constexpr std::array<std::array<Tile, max_vectors>, max_channels> voxel_tiles = {{
     {voxel_tile<1, 1>, voxel_tile<1, 2>, voxel_tile<1, 3>},
     {voxel_tile<2, 1>, voxel_tile<2, 2>, voxel_tile<2, 3>},
     {voxel_tile<3, 1>, voxel_tile<3, 2>, voxel_tile<3, 3>},
@@ -92,22 +92,22 @@ constexpr std::array<std::array<Tile, max_vectors>, max_images> voxel_tiles = {{
 constexpr std::int64_t max_tile_voxels = direct_lanes - 1;
 
 template <bool is_strided>
-constexpr std::array<Tile, max_tile_voxels> image_tiles = {
-    image_tile<1, is_strided>, image_tile<2, is_strided>, image_tile<3, is_strided>, image_tile<4, is_strided>,
-    image_tile<5, is_strided>, image_tile<6, is_strided>, image_tile<7, is_strided>};
+constexpr std::array<Tile, max_tile_voxels> channel_tiles = {
+    channel_tile<1, is_strided>, channel_tile<2, is_strided>, channel_tile<3, is_strided>, channel_tile<4, is_strided>,
+    channel_tile<5, is_strided>, channel_tile<6, is_strided>, channel_tile<7, is_strided>};
 
 // Computes a strided row in tiles of nearly equal length.
-void row_by_images(const DirectRow& row) {
+void row_by_channels(const DirectRow& row) {
   const std::int64_t tile = direct_tile_voxels(row.voxels);
   for (std::int64_t x = 0; x < row.voxels; x += tile) {
-    image_tiles<true>[static_cast<std::size_t>(std::min(tile, row.voxels - x) - 1)](row, x);
+    channel_tiles<true>[static_cast<std::size_t>(std::min(tile, row.voxels - x) - 1)](row, x);
   }
 }
 
 // Computes a row in tiles of up to 3 vectors. The last tile is moved back to end with the row and computes a few voxels
 // twice.
 void row_by_voxels(const DirectRow& row) {
-  const auto& tiles = voxel_tiles[static_cast<std::size_t>(row.images - 1)];
+  const auto& tiles = voxel_tiles[static_cast<std::size_t>(row.channels - 1)];
   for (std::int64_t x = 0; x < row.voxels;) {
     const std::int64_t vectors =
         std::min({std::int64_t{max_vectors}, div_up(row.voxels - x, direct_lanes), row.voxels / direct_lanes});
@@ -121,8 +121,8 @@ void row_by_voxels(const DirectRow& row) {
 
 bool is_tiled_by_voxels(std::int64_t voxels, std::int64_t step) { return voxels >= direct_lanes && step == 1; }
 
-std::int64_t direct_block_images(std::int64_t voxels, std::int64_t step) {
-  return is_tiled_by_voxels(voxels, step) ? max_images : direct_lanes;
+std::int64_t direct_block_channels(std::int64_t voxels, std::int64_t step) {
+  return is_tiled_by_voxels(voxels, step) ? max_channels : direct_lanes;
 }
 
 std::int64_t direct_tile_voxels(std::int64_t voxels) { return div_up(voxels, div_up(voxels, max_tile_voxels)); }
@@ -139,9 +139,9 @@ void pack_direct_kernels(std::span<const float> kernels, std::int64_t terms, std
 }
 
 void direct_row(const DirectRow& row) {
-  if (row.step > 1) return row_by_images(row);
+  if (row.step > 1) return row_by_channels(row);
   if (is_tiled_by_voxels(row.voxels, row.step)) return row_by_voxels(row);
-  image_tiles<false>[static_cast<std::size_t>(row.voxels - 1)](row, 0);
+  channel_tiles<false>[static_cast<std::size_t>(row.voxels - 1)](row, 0);
 }
 
 }  // namespace znni::cpu

@@ -21,7 +21,7 @@ inline constexpr std::int64_t direct_lanes = 8;
 [[nodiscard]] bool is_tiled_by_voxels(std::int64_t voxels, std::int64_t step);
 
 // Returns the number of output channels per block for such rows: 4 or 8.
-[[nodiscard]] std::int64_t direct_block_images(std::int64_t voxels, std::int64_t step = 1);
+[[nodiscard]] std::int64_t direct_block_channels(std::int64_t voxels, std::int64_t step = 1);
 
 // Returns the largest number of voxels in a tile by channels of a row of `voxels` voxels.
 [[nodiscard]] std::int64_t direct_tile_voxels(std::int64_t voxels);
@@ -44,7 +44,7 @@ struct DirectRow {
   float* out = nullptr;            // first channel of the block at the row's first voxel
   std::int64_t out_f = 0;          // floats from channel to channel
   std::int64_t voxels = 0;         // in the row
-  std::int64_t images = 0;         // existing channels of the block, 1 to direct_block_images(voxels, step)
+  std::int64_t channels = 0;       // existing channels of the block, 1 to direct_block_channels(voxels, step)
 };
 void direct_row(const DirectRow& row);
 

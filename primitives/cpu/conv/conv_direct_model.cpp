@@ -14,7 +14,7 @@ namespace {
 constexpr double near_efficiency = 0.95;
 constexpr double far_efficiency = 0.75;
 constexpr double one_vector_efficiency = 0.6;
-constexpr double image_tile_efficiency = 0.7;
+constexpr double channel_tile_efficiency = 0.7;
 constexpr double first_level_bytes = 32768;
 constexpr double flops_per_cycle = 32;
 // Cost of going to the next row of the kernel, in kernel positions.
@@ -43,22 +43,22 @@ double tiles_share(std::int64_t voxels) {
 }
 
 double voxel_tiles_efficiency(const ConvProblem& conv) {
-  const std::int64_t block = direct_block_images(output_shape(conv).n.x, conv.stride.x);
+  const std::int64_t block = direct_block_channels(output_shape(conv).n.x, conv.stride.x);
   const auto rows = static_cast<double>(float_bytes(mul(mul(conv.in.f, conv.k.z), mul(conv.k.y, conv.in.n.x))));
   // A weight is broadcast for every channel, but an input vector is loaded once for all: few channels starve the units.
-  const double images = static_cast<double>(std::min(conv.f_out, block)) / static_cast<double>(block);
+  const double channels = static_cast<double>(std::min(conv.f_out, block)) / static_cast<double>(block);
   const auto positions = static_cast<double>(conv.k.x);
   return (rows <= first_level_bytes ? near_efficiency : far_efficiency) * tiles_share(output_shape(conv).n.x) *
-         (0.4 + 0.6 * images) * positions / (positions + row_positions);
+         (0.4 + 0.6 * channels) * positions / (positions + row_positions);
 }
 
-double image_tiles_efficiency(const ConvProblem& conv) {
-  const auto images = static_cast<double>(conv.f_out);
+double channel_tiles_efficiency(const ConvProblem& conv) {
+  const auto channels = static_cast<double>(conv.f_out);
   const auto filled = static_cast<double>(round_up(conv.f_out, direct_lanes));
   const auto tile = static_cast<double>(direct_tile_voxels(output_shape(conv).n.x));
   const auto positions = static_cast<double>(conv.k.x);
   const double rows = conv.stride.x == 1 ? 1.0 : positions / (positions + strided_row_positions);
-  return image_tile_efficiency * images / filled * tile / (direct_lanes - 1) * rows;
+  return channel_tile_efficiency * channels / filled * tile / (direct_lanes - 1) * rows;
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ double image_tiles_efficiency(const ConvProblem& conv) {
 double direct_row_flops(const ConvProblem& conv, const DeviceSpec& spec) {
   const bool by_voxels = is_tiled_by_voxels(output_shape(conv).n.x, conv.stride.x);
   const double efficiency =
-      rate_share(spec) * (by_voxels ? voxel_tiles_efficiency(conv) : image_tiles_efficiency(conv));
+      rate_share(spec) * (by_voxels ? voxel_tiles_efficiency(conv) : channel_tiles_efficiency(conv));
   const auto outputs = static_cast<double>(elements(output_shape(conv)));
   const double finish = activation_flops(conv.activation, spec) + (conv.residual ? vector_flops(1.0, spec) : 0.0);
   return (direct_flops(conv) + overhead_flops * outputs) / efficiency + finish * outputs;

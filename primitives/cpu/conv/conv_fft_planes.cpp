@@ -54,7 +54,7 @@ Result<std::vector<Estimate>> describe_fft_planes(const LayerProblem& problem, c
   if (!is_plain(*conv)) return refusal(fft_planes_name, "convolutions without stride or groups", problem);
   if (conv->local) return refusal(fft_planes_name, "convolutions of finite voxels", problem);
   if (conv->in.f > max_plane_inputs) return refusal(fft_planes_name, "convolutions of up to 8 channels", problem);
-  if (!covers(Vec3::cube(tile_extents().back()), conv->k) || conv->f_out > max_plane_images) {
+  if (!covers(Vec3::cube(tile_extents().back()), conv->k) || conv->f_out > max_plane_channels) {
     return refusal(fft_planes_name, "kernels of up to 48 taps per axis to up to 65536 channels", problem);
   }
   const TileKernels* kernels = tile_kernels(spec.simd_floats);

@@ -1,7 +1,7 @@
 // Convolution by FFT over overlap-save tiles, with one complex matrix product per frequency. Channels lie in the vector
 // lanes from a blocked input to a blocked output, so nothing is transposed. The spectra of tiles and kernels are
 // multiplied as (tiles x f) by (f x f_out) matrices. So each kernel spectrum is reused for all tiles of a batch. Tiles:
-// fft_tiled/tiling.hpp. ZNNi section IV.A differs: its transforms span the image, and its products read a kernel
+// fft_tiled/tiling.hpp. ZNNi section IV.A differs: its transforms span the input, and its products read a kernel
 // spectrum for a single multiplication. A dilated convolution is computed in phases (fft_tiled/phases.hpp).
 #include <algorithm>
 #include <limits>
@@ -21,7 +21,7 @@ using namespace fft_tiled;
 
 constexpr std::string_view fft_tiled_name = "cpu.conv.fft_tiled";
 // Maximum number of channels; beyond it, the products of extents may not fit.
-constexpr std::int64_t max_images = 65536;
+constexpr std::int64_t max_channels = 65536;
 // Workers that transform the kernels when a layer is loaded. No plan declares their scratch, so it is kept small.
 constexpr std::int64_t loading_parts = 4;
 
@@ -75,7 +75,7 @@ class TiledLayer final : public PreparedLayer {
       float* const own = part(scratch, index, parts);
       for (std::int64_t i = index * count / parts; i < (index + 1) * count / parts; ++i) {
         const KernelsOf kernels = spectra_task(t, i);
-        kernels_.spectra({&t, weights_.kernels.data(), kernels.image, kernels.block, spectra_.data(), own});
+        kernels_.spectra({&t, weights_.kernels.data(), kernels.channel, kernels.block, spectra_.data(), own});
       }
     });
   }
@@ -140,7 +140,7 @@ class TiledLayer final : public PreparedLayer {
 };
 
 bool has_tiles(const ConvProblem& conv) {
-  return covers(Vec3::cube(tile_extents().back()), conv.k) && std::max(conv.in.f, conv.f_out) <= max_images;
+  return covers(Vec3::cube(tile_extents().back()), conv.k) && std::max(conv.in.f, conv.f_out) <= max_channels;
 }
 
 Result<std::vector<Estimate>> describe_fft_tiled(const LayerProblem& problem, const DeviceSpec& spec) {

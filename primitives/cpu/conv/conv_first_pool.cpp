@@ -194,7 +194,7 @@ Result<void> check_windows(const LayerProblem& problem) {
   if (may_fall(both->conv.activation)) return refusal(first_pool_name, "activations that never fall", problem);
   const Vec3 longest = Vec3::cube(tile_extents().back());
   if (!covers(longest - both->pool.window - pooled_offsets(both->pool) + Vec3::cube(2), both->conv.k) ||
-      both->conv.f_out > max_plane_images) {
+      both->conv.f_out > max_plane_channels) {
     return refusal(first_pool_name, "tiles of up to 48 voxels per axis, that hold a window, of up to 65536 channels",
                    problem);
   }

@@ -21,12 +21,12 @@ ConvProblem group_of(ConvProblem conv) {
   return conv;
 }
 
-std::int64_t block_images(const ConvProblem& conv) {
-  return direct_block_images(output_shape(conv).n.x, conv.stride.x);
+std::int64_t block_channels(const ConvProblem& conv) {
+  return direct_block_channels(output_shape(conv).n.x, conv.stride.x);
 }
 
 // Returns the output channels of a group in whole blocks.
-std::int64_t padded_images(const ConvProblem& group) { return round_up(group.f_out, block_images(group)); }
+std::int64_t padded_channels(const ConvProblem& group) { return round_up(group.f_out, block_channels(group)); }
 
 Result<std::vector<Estimate>> describe_grouped(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
@@ -36,10 +36,10 @@ Result<std::vector<Estimate>> describe_grouped(const LayerProblem& problem, cons
   estimate.time = modelled_time(spec, static_cast<double>(conv->groups) * direct_row_flops(group, spec), 1.0,
                                 tensor_traffic(problem, planar_format, planar_format));
   estimate.memory = input_output_buffers(problem, planar_format, planar_format);
-  const std::int64_t images = mul(conv->groups, padded_images(group));
-  const std::int64_t packed = mul(images, terms_of(group));
+  const std::int64_t channels = mul(conv->groups, padded_channels(group));
+  const std::int64_t packed = mul(channels, terms_of(group));
   estimate.memory.push_back({"kernels", MemorySpace::host, float_bytes(packed), Lifetime::plan()});
-  estimate.memory.push_back({"bias", MemorySpace::host, float_bytes(images), Lifetime::plan()});
+  estimate.memory.push_back({"bias", MemorySpace::host, float_bytes(channels), Lifetime::plan()});
   return std::vector<Estimate>{std::move(estimate)};
 }
 
@@ -48,7 +48,7 @@ class ConvGrouped final : public PreparedLayer {
   ConvGrouped(const ConvProblem& conv, std::span<const float> kernels, std::span<const float> bias, Executor& executor)
       : groups_(conv.groups),
         group_(group_of(conv)),
-        block_(block_images(conv)),
+        block_(block_channels(conv)),
         kernels_(kernels),
         bias_(bias),
         executor_(executor) {}
@@ -76,8 +76,8 @@ class ConvGrouped final : public PreparedLayer {
   void compute_row(std::span<const TensorView> inputs, const TensorView& out, std::int64_t s, std::int64_t group,
                    std::int64_t first, Vec3 start) const {
     const TensorView& in = inputs[0];
-    const std::int64_t packed = group * padded_images(group_) + first;
-    const std::int64_t image = group * group_.f_out + first;
+    const std::int64_t packed = group * padded_channels(group_) + first;
+    const std::int64_t channel = group * group_.f_out + first;
     const DirectRow row{.in = &in.at(s, group * group_.in.f, start * group_.stride),
                         .in_strides = in.strides,
                         .f = group_.in.f,
@@ -86,15 +86,15 @@ class ConvGrouped final : public PreparedLayer {
                         .step = group_.stride.x,
                         .kernels = kernels_.data() + packed * terms_of(group_),
                         .bias = bias_.data() + packed,
-                        .out = &out.at(s, image, start),
+                        .out = &out.at(s, channel, start),
                         .out_f = out.strides.f,
                         .voxels = out.shape.n.x,
-                        .images = std::min(block_, group_.f_out - first)};
+                        .channels = std::min(block_, group_.f_out - first)};
     direct_row(row);
     const auto length = static_cast<std::size_t>(row.voxels);
-    for (std::int64_t j = 0; j < row.images; ++j) {
+    for (std::int64_t j = 0; j < row.channels; ++j) {
       const std::span<float> written(row.out + j * row.out_f, length);
-      if (group_.residual) accumulate({&inputs[1].at(s, image + j, start), length}, written);
+      if (group_.residual) accumulate({&inputs[1].at(s, channel + j, start), length}, written);
       activate(group_.activation, written);
     }
   }
@@ -113,13 +113,15 @@ Result<std::unique_ptr<PreparedLayer>> prepare_grouped(const LayerProblem& probl
   const ConvProblem group = group_of(conv);
   const std::span<float> kernels = persistent.grant_as<float>("kernels");
   const std::span<float> bias = persistent.grant_as<float>("bias");
-  const auto images = static_cast<std::size_t>(group.f_out);
-  const auto padded = static_cast<std::size_t>(padded_images(group));
+  const auto channels = static_cast<std::size_t>(group.f_out);
+  const auto padded = static_cast<std::size_t>(padded_channels(group));
   const auto terms = static_cast<std::size_t>(terms_of(group));
   for (std::size_t i = 0; i < static_cast<std::size_t>(conv.groups); ++i) {
-    const std::span<const float> own = weights.kernels.subspan(i * images * terms, images * terms);
-    pack_direct_kernels(own, terms_of(group), block_images(conv), kernels.subspan(i * padded * terms, padded * terms));
-    const std::span<const float> added = weights.bias.empty() ? weights.bias : weights.bias.subspan(i * images, images);
+    const std::span<const float> own = weights.kernels.subspan(i * channels * terms, channels * terms);
+    pack_direct_kernels(own, terms_of(group), block_channels(conv),
+                        kernels.subspan(i * padded * terms, padded * terms));
+    const std::span<const float> added =
+        weights.bias.empty() ? weights.bias : weights.bias.subspan(i * channels, channels);
     copy_padded(added, bias.subspan(i * padded, padded));
   }
   return std::unique_ptr<PreparedLayer>(std::make_unique<ConvGrouped>(conv, kernels, bias, device.executor()));

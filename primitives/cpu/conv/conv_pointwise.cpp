@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view pointwise_name = "cpu.conv.pointwise";
 // With more channels, registers hold the sums better than caches do.
-constexpr std::int64_t max_images = 4;
+constexpr std::int64_t max_channels = 4;
 constexpr std::size_t stretch = 2048;  // voxels
 
 Seconds model(const ConvProblem& conv, const DeviceSpec& spec) {
@@ -25,7 +25,7 @@ Seconds model(const ConvProblem& conv, const DeviceSpec& spec) {
 
 Result<std::vector<Estimate>> describe_pointwise(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
-  if (conv == nullptr || conv->k != Vec3::cube(1) || std::max(conv->in.f, conv->f_out) > max_images) {
+  if (conv == nullptr || conv->k != Vec3::cube(1) || std::max(conv->in.f, conv->f_out) > max_channels) {
     return refusal(pointwise_name, "convolutions of 1x1x1 between up to 4 channels", problem);
   }
   if (!is_plain(*conv)) return refusal(pointwise_name, "convolutions without stride or groups", problem);
@@ -67,13 +67,13 @@ class ConvPointwise final : public PreparedLayer {
                std::size_t count) const {
     const std::span<float> to = run_of(out, run).subspan(begin, count);
     const float* weights = kernels_.data() + run.block * conv_.in.f;
-    Run image = run;
-    for (image.block = 0; image.block < conv_.in.f; ++image.block) {
-      const std::span<const float> from = run_of(inputs[0], image).subspan(begin, count);
-      if (image.block == 0) {
+    Run channel = run;
+    for (channel.block = 0; channel.block < conv_.in.f; ++channel.block) {
+      const std::span<const float> from = run_of(inputs[0], channel).subspan(begin, count);
+      if (channel.block == 0) {
         scale(from, weights[0], bias_[static_cast<std::size_t>(run.block)], to);
       } else {
-        add_scaled(from, weights[image.block], to);
+        add_scaled(from, weights[channel.block], to);
       }
     }
     if (conv_.residual) accumulate(run_of(inputs[1], run).subspan(begin, count), to);

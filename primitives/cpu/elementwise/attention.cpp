@@ -21,7 +21,7 @@ constexpr double attention_efficiency = 0.5;  // of both products
 // Returns the tokens of a row, with those that fill its last vector.
 std::int64_t score_row_floats(const AttentionProblem& problem) { return round_up(voxels(problem.in.n), lanes); }
 
-std::int64_t images_of(const AttentionProblem& problem) { return add(mul(2, problem.in.f), problem.f_out); }
+std::int64_t channels_of(const AttentionProblem& problem) { return add(mul(2, problem.in.f), problem.f_out); }
 
 Result<std::vector<Estimate>> describe_attention(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* attention = std::get_if<AttentionProblem>(&problem);
@@ -34,17 +34,17 @@ Result<std::vector<Estimate>> describe_attention(const LayerProblem& problem, co
   estimate.memory = input_output_buffers(problem, planar_format, planar_format);
   const std::int64_t row = score_row_floats(*attention);
   const std::int64_t scores = float_bytes(mul(mul(spec.threads, rows), row));
-  estimate.memory.push_back({std::string(tokens_name), MemorySpace::host, float_bytes(mul(images_of(*attention), row)),
-                             Lifetime::stages(0, 0)});
+  estimate.memory.push_back({std::string(tokens_name), MemorySpace::host,
+                             float_bytes(mul(channels_of(*attention), row)), Lifetime::stages(0, 0)});
   estimate.memory.push_back({std::string(scores_name), MemorySpace::host, scores, Lifetime::stages(0, 0)});
   return std::vector<Estimate>{std::move(estimate)};
 }
 
 // Copies all voxels of a channel, row after row, and fills the rest with zeros.
-void copy_tokens(const TensorView& in, std::int64_t s, std::int64_t image, std::span<float> to) {
+void copy_tokens(const TensorView& in, std::int64_t s, std::int64_t channel, std::span<float> to) {
   const Vec3 n = in.shape.n;
   float* next = to.data();
-  for (Run run{s, image, {}, n.x}; run.start.z < n.z; ++run.start.z) {
+  for (Run run{s, channel, {}, n.x}; run.start.z < n.z; ++run.start.z) {
     for (run.start.y = 0; run.start.y < n.y; ++run.start.y) {
       const std::span<const float> row = run_of(in, run);
       next = std::copy(row.begin(), row.end(), next);
@@ -133,12 +133,12 @@ class AttentionLayer final : public PreparedLayer {
  private:
   // Writes queries, keys and values of input s: [channels][row].
   void copy_all(std::span<const TensorView> inputs, std::int64_t s, std::span<float> tokens) const {
-    executor_.parallel_for(images_of(problem_), [&](std::int64_t image, int) {
+    executor_.parallel_for(channels_of(problem_), [&](std::int64_t channel, int) {
       const std::int64_t f = problem_.in.f;
-      const std::int64_t input = std::min<std::int64_t>(image / f, 2);
+      const std::int64_t input = std::min<std::int64_t>(channel / f, 2);
       const std::span<float> to =
-          tokens.subspan(static_cast<std::size_t>(image * row_), static_cast<std::size_t>(row_));
-      copy_tokens(inputs[static_cast<std::size_t>(input)], s, image - input * f, to);
+          tokens.subspan(static_cast<std::size_t>(channel * row_), static_cast<std::size_t>(row_));
+      copy_tokens(inputs[static_cast<std::size_t>(input)], s, channel - input * f, to);
     });
   }
 
@@ -166,12 +166,12 @@ class AttentionLayer final : public PreparedLayer {
   }
 
   void write(const std::array<float, rows>& sums, std::int64_t first, const TensorView& out, std::int64_t s,
-             std::int64_t image) const {
+             std::int64_t channel) const {
     const Vec3 n = problem_.in.n;
     const std::int64_t count = std::min(rows, voxels(n) - first);
     for (std::int64_t r = 0; r < count; ++r) {
       const std::int64_t v = first + r;
-      out.at(s, image, {v / (n.y * n.x), v / n.x % n.y, v % n.x}) = sums[static_cast<std::size_t>(r)];
+      out.at(s, channel, {v / (n.y * n.x), v / n.x % n.y, v % n.x}) = sums[static_cast<std::size_t>(r)];
     }
   }
 

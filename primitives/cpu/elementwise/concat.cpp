@@ -25,7 +25,7 @@ Result<std::vector<Estimate>> describe_concat(const LayerProblem& problem, const
 // Returns the channels of `out` from `first` on, as many as `input` has.
 TensorView window_of(const TensorView& out, const TensorView& input, std::int64_t first) {
   TensorView window = out;
-  window.data = out.image(0, first);
+  window.data = out.channel(0, first);
   window.shape.f = input.shape.f;
   return window;
 }

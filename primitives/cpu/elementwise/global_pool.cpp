@@ -14,10 +14,12 @@ namespace znni::cpu {
 namespace {
 
 constexpr std::string_view planes_name = "pooled planes";
-constexpr std::string_view images_name = "pooled channels";
+constexpr std::string_view channels_name = "pooled channels";
 constexpr double global_pool_instructions = 6.0;  // a vector: conversions and sums; a store
 
-std::int64_t padded_images(const Shape5& shape, Format format) { return round_up(shape.f, block_width(format.layout)); }
+std::int64_t padded_channels(const Shape5& shape, Format format) {
+  return round_up(shape.f, block_width(format.layout));
+}
 
 Result<std::vector<Estimate>> describe_global_pool(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* pool = std::get_if<GlobalPoolProblem>(&problem);
@@ -25,16 +27,16 @@ Result<std::vector<Estimate>> describe_global_pool(const LayerProblem& problem, 
   std::vector<Estimate> estimates =
       streaming_estimates(problem, spec, float_formats(spec), vector_flops(global_pool_instructions, spec));
   for (Estimate& estimate : estimates) {
-    const std::int64_t images = mul(pool->in.S, padded_images(pool->in, estimate.in));
-    const std::int64_t planes = mul(mul(images, pool->in.n.z), static_cast<std::int64_t>(sizeof(double)));
+    const std::int64_t channels = mul(pool->in.S, padded_channels(pool->in, estimate.in));
+    const std::int64_t planes = mul(mul(channels, pool->in.n.z), static_cast<std::int64_t>(sizeof(double)));
     estimate.memory.push_back({std::string(planes_name), MemorySpace::host, planes, Lifetime::stages(0, 0)});
     estimate.memory.push_back(
-        {std::string(images_name), MemorySpace::host, float_bytes(images), Lifetime::stages(0, 0)});
+        {std::string(channels_name), MemorySpace::host, float_bytes(channels), Lifetime::stages(0, 0)});
   }
   return estimates;
 }
 
-double least_of(PoolKind kind) { return kind == PoolKind::max ? -std::numeric_limits<double>::infinity() : 0.0; }
+double min_of(PoolKind kind) { return kind == PoolKind::max ? -std::numeric_limits<double>::infinity() : 0.0; }
 
 // Returns the larger of two values; NaN if one of them is.
 double larger(double a, double b) { return b > a || std::isnan(b) ? b : a; }
@@ -46,7 +48,7 @@ double pooled(PoolKind kind, double a, double b) { return kind == PoolKind::max 
 template <PoolKind kind, std::size_t lanes>
 void pool_row(std::span<const float> row, std::span<double> of_lanes) {
   std::array<double, lanes> own{};
-  own.fill(least_of(kind));
+  own.fill(min_of(kind));
   const std::size_t whole = row.size() / lanes * lanes;
   for (std::size_t i = 0; i < whole; i += lanes) {
     for (std::size_t lane = 0; lane < lanes; ++lane) {
@@ -86,11 +88,11 @@ class GlobalPoolLayer final : public PreparedLayer {
 
   Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena& arena) override {
     const std::span<double> planes = arena.grant_as<double>(planes_name);
-    const std::span<float> images = arena.grant_as<float>(images_name);
+    const std::span<float> channels = arena.grant_as<float>(channels_name);
     pool_planes(inputs[0], planes);
-    pool_images(planes, images);
+    pool_channels(planes, channels);
     for_each_run(executor_, out, {}, blocks_, [&](const Run& run, int) {
-      fill_run(run_of(out, run), lanes_of(std::span<const float>(images), run.s * blocks_ + run.block));
+      fill_run(run_of(out, run), lanes_of(std::span<const float>(channels), run.s * blocks_ + run.block));
     });
     return {};
   }
@@ -108,16 +110,16 @@ class GlobalPoolLayer final : public PreparedLayer {
     const auto pool = problem_.kind == PoolKind::max ? &pool_row_of<PoolKind::max> : &pool_row_of<PoolKind::average>;
     executor_.parallel_for(problem_.in.S * blocks_ * n.z, [&](std::int64_t index, int) {
       const std::span<double> own = lanes_of(planes, index);
-      std::fill(own.begin(), own.end(), least_of(problem_.kind));
+      std::fill(own.begin(), own.end(), min_of(problem_.kind));
       Run run{index / n.z / blocks_, index / n.z % blocks_, {index % n.z, 0, 0}, n.x * width_};
       for (; run.start.y < n.y; ++run.start.y) pool(run_of(in, run), own);
     });
   }
 
   // Writes what is pooled of every channel: [S][blocks][lanes]; 0 for padding channels.
-  void pool_images(std::span<const double> planes, std::span<float> images) const {
+  void pool_channels(std::span<const double> planes, std::span<float> channels) const {
     for (std::int64_t block = 0; block < problem_.in.S * blocks_; ++block) {
-      const std::span<float> of_lanes = lanes_of(images, block);
+      const std::span<float> of_lanes = lanes_of(channels, block);
       for (std::size_t lane = 0; lane < of_lanes.size(); ++lane) {
         const bool is_padding = block % blocks_ * width_ + static_cast<std::int64_t>(lane) >= problem_.in.f;
         of_lanes[lane] = is_padding ? 0.0F : pooled_lane(planes, block, lane);
@@ -126,7 +128,7 @@ class GlobalPoolLayer final : public PreparedLayer {
   }
 
   [[nodiscard]] float pooled_lane(std::span<const double> planes, std::int64_t block, std::size_t lane) const {
-    double all = least_of(problem_.kind);
+    double all = min_of(problem_.kind);
     for (std::int64_t z = 0; z < problem_.in.n.z; ++z) {
       all = pooled(problem_.kind, all, lanes_of(planes, block * problem_.in.n.z + z)[lane]);
     }

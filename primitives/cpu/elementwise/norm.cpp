@@ -18,7 +18,9 @@ constexpr std::string_view factors_name = "factors";
 // Costs a vector: conversions with sums and squares in the first pass, a product and a sum in the second.
 constexpr double norm_instructions = 12.0;
 
-std::int64_t padded_images(const Shape5& shape, Format format) { return round_up(shape.f, block_width(format.layout)); }
+std::int64_t padded_channels(const Shape5& shape, Format format) {
+  return round_up(shape.f, block_width(format.layout));
+}
 
 // A sum and a sum of squares.
 struct Sums {
@@ -41,9 +43,9 @@ Result<std::vector<Estimate>> describe_norm(const LayerProblem& problem, const D
   const double flops = per_element * static_cast<double>(elements(norm->in));
   std::vector<Estimate> estimates = streaming_estimates(problem, spec, float_formats(spec), per_element);
   for (Estimate& estimate : estimates) {
-    const std::int64_t images = mul(norm->in.S, padded_images(norm->in, estimate.in));
-    const std::int64_t sums = mul(mul(images, norm->in.n.z), static_cast<std::int64_t>(sizeof(Sums)));
-    const std::int64_t factors = mul(images, static_cast<std::int64_t>(sizeof(Factors)));
+    const std::int64_t channels = mul(norm->in.S, padded_channels(norm->in, estimate.in));
+    const std::int64_t sums = mul(mul(channels, norm->in.n.z), static_cast<std::int64_t>(sizeof(Sums)));
+    const std::int64_t factors = mul(channels, static_cast<std::int64_t>(sizeof(Factors)));
     estimate.memory.push_back({std::string(sums_name), MemorySpace::host, sums, Lifetime::stages(0, 0)});
     estimate.memory.push_back({std::string(factors_name), MemorySpace::host, factors, Lifetime::stages(0, 0)});
     // The input is read twice.
@@ -157,49 +159,49 @@ class NormLayer final : public PreparedLayer {
     std::fill(factors.begin(), factors.end(), Factors{});
     for (std::int64_t s = 0; s < problem_.in.S; ++s) {
       for (std::int64_t first = 0; first < problem_.in.f; first += of_group) {
-        const Images group{s, first, first + of_group};
+        const Channels group{s, first, first + of_group};
         problem_.kind == NormKind::response ? by_response(sums, group, factors) : by_deviation(sums, group, factors);
       }
     }
   }
 
   // Channels [first, end) of input s.
-  struct Images {
+  struct Channels {
     std::int64_t s = 0;
     std::int64_t first = 0;
     std::int64_t end = 0;
   };
 
-  [[nodiscard]] Factors& entry_of(std::span<Factors> factors, std::int64_t s, std::int64_t image) const {
-    return factors[static_cast<std::size_t>(s * blocks_ * width_ + image)];
+  [[nodiscard]] Factors& entry_of(std::span<Factors> factors, std::int64_t s, std::int64_t channel) const {
+    return factors[static_cast<std::size_t>(s * blocks_ * width_ + channel)];
   }
 
-  void by_deviation(std::span<const Sums> sums, const Images& group, std::span<Factors> factors) const {
+  void by_deviation(std::span<const Sums> sums, const Channels& group, std::span<Factors> factors) const {
     const auto [mean, inverse] = moments(sums, group);
-    for (std::int64_t image = group.first; image < group.end; ++image) {
-      entry_of(factors, group.s, image) = factors_of(image, mean, inverse);
+    for (std::int64_t channel = group.first; channel < group.end; ++channel) {
+      entry_of(factors, group.s, channel) = factors_of(channel, mean, inverse);
     }
   }
 
-  void by_response(std::span<const Sums> sums, const Images& group, std::span<Factors> factors) const {
-    const auto length = [&](std::int64_t image) {
-      return std::sqrt(sums_of(sums, {group.s, image, image + 1}).squares);
+  void by_response(std::span<const Sums> sums, const Channels& group, std::span<Factors> factors) const {
+    const auto length = [&](std::int64_t channel) {
+      return std::sqrt(sums_of(sums, {group.s, channel, channel + 1}).squares);
     };
     double lengths = 0;
-    for (std::int64_t image = group.first; image < group.end; ++image) lengths += length(image);
+    for (std::int64_t channel = group.first; channel < group.end; ++channel) lengths += length(channel);
     const double divisor =
         lengths / static_cast<double>(group.end - group.first) + static_cast<double>(problem_.epsilon);
-    for (std::int64_t image = group.first; image < group.end; ++image) {
-      entry_of(factors, group.s, image) = factors_of(image, 0.0, length(image) / divisor);
+    for (std::int64_t channel = group.first; channel < group.end; ++channel) {
+      entry_of(factors, group.s, channel) = factors_of(channel, 0.0, length(channel) / divisor);
     }
   }
 
-  [[nodiscard]] Sums sums_of(std::span<const Sums> sums, const Images& images) const {
+  [[nodiscard]] Sums sums_of(std::span<const Sums> sums, const Channels& channels) const {
     Sums all;
-    for (std::int64_t image = images.first; image < images.end; ++image) {
-      const std::int64_t block = images.s * blocks_ + image / width_;
+    for (std::int64_t channel = channels.first; channel < channels.end; ++channel) {
+      const std::int64_t block = channels.s * blocks_ + channel / width_;
       for (std::int64_t z = 0; z < problem_.in.n.z; ++z) {
-        const Sums& own = lanes_of(sums, block * problem_.in.n.z + z)[static_cast<std::size_t>(image % width_)];
+        const Sums& own = lanes_of(sums, block * problem_.in.n.z + z)[static_cast<std::size_t>(channel % width_)];
         all.values += own.values;
         all.squares += own.squares;
       }
@@ -208,17 +210,18 @@ class NormLayer final : public PreparedLayer {
   }
 
   // Returns the mean of the channels, and what 1 is over their deviation.
-  [[nodiscard]] std::pair<double, double> moments(std::span<const Sums> sums, const Images& images) const {
-    const Sums group = sums_of(sums, images);
-    const double count = static_cast<double>(images.end - images.first) * static_cast<double>(voxels(problem_.in.n));
+  [[nodiscard]] std::pair<double, double> moments(std::span<const Sums> sums, const Channels& channels) const {
+    const Sums group = sums_of(sums, channels);
+    const double count =
+        static_cast<double>(channels.end - channels.first) * static_cast<double>(voxels(problem_.in.n));
     const double mean = group.values / count;
     const double variance = std::max(0.0, group.squares / count - mean * mean);
     return {mean, 1.0 / std::sqrt(variance + static_cast<double>(problem_.epsilon))};
   }
 
-  [[nodiscard]] Factors factors_of(std::int64_t image, double mean, double inverse) const {
-    const double scale = static_cast<double>(weights_.scale[static_cast<std::size_t>(image)]) * inverse;
-    return {static_cast<float>(mean), static_cast<float>(scale), weights_.shift[static_cast<std::size_t>(image)]};
+  [[nodiscard]] Factors factors_of(std::int64_t channel, double mean, double inverse) const {
+    const double scale = static_cast<double>(weights_.scale[static_cast<std::size_t>(channel)]) * inverse;
+    return {static_cast<float>(mean), static_cast<float>(scale), weights_.shift[static_cast<std::size_t>(channel)]};
   }
 
   NormProblem problem_;

@@ -32,20 +32,21 @@ Result<std::vector<Estimate>> describe_reorder(const LayerProblem& problem, cons
   return std::vector<Estimate>{std::move(estimate)};
 }
 
-// Copies `images` planar rows, `image` floats apart, into the lanes of one blocked row; the other lanes are zeroed.
+// Copies `channels` planar rows, `channel` floats apart, into the lanes of one blocked row; the other lanes are zeroed.
 template <std::int64_t width>
-void block_row(const float* planar, std::int64_t image, std::int64_t images, float* blocked, std::int64_t voxels) {
-  if (images < width) std::fill_n(blocked, voxels * width, 0.0F);
-  for (std::int64_t lane = 0; lane < images; ++lane) {
-    const float* from = planar + lane * image;
+void block_row(const float* planar, std::int64_t channel, std::int64_t channels, float* blocked, std::int64_t voxels) {
+  if (channels < width) std::fill_n(blocked, voxels * width, 0.0F);
+  for (std::int64_t lane = 0; lane < channels; ++lane) {
+    const float* from = planar + lane * channel;
     for (std::int64_t x = 0; x < voxels; ++x) blocked[x * width + lane] = from[x];
   }
 }
 
 template <std::int64_t width>
-void unblock_row(float* planar, std::int64_t image, std::int64_t images, const float* blocked, std::int64_t voxels) {
-  for (std::int64_t lane = 0; lane < images; ++lane) {
-    float* to = planar + lane * image;
+void unblock_row(float* planar, std::int64_t channel, std::int64_t channels, const float* blocked,
+                 std::int64_t voxels) {
+  for (std::int64_t lane = 0; lane < channels; ++lane) {
+    float* to = planar + lane * channel;
     for (std::int64_t x = 0; x < voxels; ++x) to[x] = blocked[x * width + lane];
   }
 }
@@ -57,12 +58,12 @@ void reorder_rows(Executor& executor, const TensorView& planar, const TensorView
   executor.parallel_for(shape.S * blocks * shape.n.z, [&](std::int64_t index, int) {
     const std::int64_t s = index / shape.n.z / blocks;
     const std::int64_t first = index / shape.n.z % blocks * width;
-    const std::int64_t images = std::min(width, shape.f - first);
+    const std::int64_t channels = std::min(width, shape.f - first);
     for (Vec3 start{index % shape.n.z, 0, 0}; start.y < shape.n.y; ++start.y) {
       float* planar_row = &planar.at(s, first, start);
       float* blocked_row = &blocked.at(s, first, start);
-      if (to_blocked) block_row<width>(planar_row, planar.strides.f, images, blocked_row, shape.n.x);
-      if (!to_blocked) unblock_row<width>(planar_row, planar.strides.f, images, blocked_row, shape.n.x);
+      if (to_blocked) block_row<width>(planar_row, planar.strides.f, channels, blocked_row, shape.n.x);
+      if (!to_blocked) unblock_row<width>(planar_row, planar.strides.f, channels, blocked_row, shape.n.x);
     }
   });
 }

@@ -21,8 +21,8 @@ struct Run {
 
 // Returns the floats of a run in one of its views.
 [[nodiscard]] inline std::span<float> run_of(const TensorView& view, const Run& run) {
-  const std::int64_t image = run.block * block_width(view.format.layout);
-  return {&view.at(run.s, image, run.start), static_cast<std::size_t>(run.floats)};
+  const std::int64_t channel = run.block * block_width(view.format.layout);
+  return {&view.at(run.s, channel, run.start), static_cast<std::size_t>(run.floats)};
 }
 
 // Returns whether the rows of a plane follow each other without a gap.

@@ -24,7 +24,7 @@ Result<std::vector<Estimate>> describe_softmax(const LayerProblem& problem, cons
                              exponential_flops(spec) + vector_flops(softmax_instructions, spec));
 }
 
-void find_most(const ChannelChunk& chunk, Row& most) {
+void find_max(const ChannelChunk& chunk, Row& most) {
   std::copy_n(chunk.in, chunk.count, most.begin());
   for (std::int64_t j = 1; j < chunk.f; ++j) {
     const float* const from = chunk.in + j * chunk.in_f;
@@ -72,7 +72,7 @@ void log_softmax_chunk(const ChannelChunk& chunk, const Row& most) {
 
 void make_chunk(const ChannelChunk& chunk, const AcrossChannelsProblem& problem) {
   Row most;
-  find_most(chunk, most);
+  find_max(chunk, most);
   if (problem.kind == AcrossKind::softmax) return softmax_chunk(chunk, most);
   log_softmax_chunk(chunk, most);
 }

@@ -28,13 +28,13 @@ class DataParallelRun {
         meeting_(executor.workers()) {}
 
   void run(Arena& arena) {
-    images_ = arena.grant_as<Complex>(image_transforms).data();
-    executor_.on_every_worker([this](std::int64_t, int worker) { transform_images(worker); });
+    channels_ = arena.grant_as<Complex>(channel_transforms).data();
+    executor_.on_every_worker([this](std::int64_t, int worker) { transform_channels(worker); });
     arena.stage(1);  // input 0 is dead
     kernels_ = arena.grant_as<Complex>(kernel_transforms).data();
     sums_ = arena.grant_as<Complex>(output_transforms).data();
     executor_.on_every_worker([this](std::int64_t, int worker) {
-      for (std::int64_t j = 0; j < layer_.problem().f_out; ++j) output_image(j, worker);
+      for (std::int64_t j = 0; j < layer_.problem().f_out; ++j) output_channel(j, worker);
     });
   }
 
@@ -49,7 +49,7 @@ class DataParallelRun {
 
   // Transforms all channels of all inputs. So that the workers synchronise rarely, they do so once for as many channels
   // as stay in a cache between the steps.
-  void transform_images(int worker) {
+  void transform_channels(int worker) {
     const std::int64_t count = layer_.problem().in.S * layer_.problem().in.f;
     const std::int64_t group = channels_per_meeting(layer_.problem());
     for (std::int64_t i = 0; i < count; i += group) transform_group(i, std::min(group, count - i), worker);
@@ -58,26 +58,26 @@ class DataParallelRun {
   // Transforms `count` channels from `first` on, numbered through all inputs: planes, a synchronisation, then columns.
   void transform_group(std::int64_t first, std::int64_t count, int worker) {
     const std::int64_t f = layer_.problem().in.f;
-    const PrunedForward& fft = layer_.image_fft();
+    const PrunedForward& fft = layer_.channel_fft();
     const auto [first_plane, last_plane] = share(count * fft.planes(), worker);
     for (std::int64_t p = first_plane; p < last_plane; ++p) {
       const std::int64_t i = first + p / fft.planes();
-      const Voxels from = image_voxels(inputs_[0], i / f, i % f);
-      fft.plane({from.data, from.step}, p % fft.planes(), image(i / f, i % f), layer_.tile(worker));
+      const Voxels from = channel_voxels(inputs_[0], i / f, i % f);
+      fft.plane({from.data, from.step}, p % fft.planes(), channel(i / f, i % f), layer_.tile(worker));
     }
     meet();
     const std::int64_t blocks = fft.columns().count();
     const auto [first_block, last_block] = share(count * blocks, worker);
     for (std::int64_t b = first_block; b < last_block; ++b) {
       const std::int64_t i = first + b / blocks;
-      fft.column_block(b % blocks, image(i / f, i % f), layer_.tile(worker));
+      fft.column_block(b % blocks, channel(i / f, i % f), layer_.tile(worker));
     }
   }
 
   // Computes output channel j of every input. A worker transforms columns of the kernels, multiplies and adds them, and
   // transforms the same columns back along z. So these steps need no synchronisation, and a kernel's transform is not
   // stored. Its memory holds the planes of as many kernels as fit, and the workers synchronise once for all of them.
-  void output_image(std::int64_t j, int worker) {
+  void output_channel(std::int64_t j, int worker) {
     const std::int64_t f = layer_.problem().in.f;
     const std::int64_t group = layer_.n_fft().z / layer_.kernel_fft().planes();
     for (std::int64_t i = 0; i < f; i += group) {
@@ -94,7 +94,8 @@ class DataParallelRun {
     const auto [first_plane, last_plane] = share(S * fft.planes(), worker);
     for (std::int64_t p = first_plane; p < last_plane; ++p) {
       const std::int64_t s = p / fft.planes();
-      fft.plane(p % fft.planes(), sum(s), layer_.finish(inputs_, s, j), image_voxels(out_, s, j), layer_.tile(worker));
+      fft.plane(p % fft.planes(), sum(s), layer_.finish(inputs_, s, j), channel_voxels(out_, s, j),
+                layer_.tile(worker));
     }
   }
 
@@ -115,9 +116,9 @@ class DataParallelRun {
         for (std::int64_t s = 0; s < layer_.problem().in.S; ++s) {
           const bool last_input = s + 1 == layer_.problem().in.S;
           const bool last_kernel = last_input && g + 1 == count;
-          const Complex* next = last_kernel  ? (b + 1 < last_block ? image(0, i) + tile_lines : nullptr)
-                                : last_input ? image(0, i + g + 1)
-                                             : image(s + 1, i + g);
+          const Complex* next = last_kernel  ? (b + 1 < last_block ? channel(0, i) + tile_lines : nullptr)
+                                : last_input ? channel(0, i + g + 1)
+                                             : channel(s + 1, i + g);
           add_product(s, i + g, b, next, worker);
         }
       }
@@ -133,13 +134,13 @@ class DataParallelRun {
     std::int64_t at = layer_.kernel_fft().columns().first(block);
     for (std::int64_t z = 0; z < layer_.n_fft().z; ++z, at += plane_elements_, row += tile_lines) {
       if (next != nullptr) prefetch(next + at, lines);
-      i == 0 ? multiply(image(s, i) + at, row, sum(s) + at, lines)
-             : multiply_add(image(s, i) + at, row, sum(s) + at, lines);
+      i == 0 ? multiply(channel(s, i) + at, row, sum(s) + at, lines)
+             : multiply_add(channel(s, i) + at, row, sum(s) + at, lines);
     }
   }
 
-  [[nodiscard]] Complex* image(std::int64_t s, std::int64_t i) const {
-    return images_ + (s * layer_.problem().in.f + i) * layer_.elements();
+  [[nodiscard]] Complex* channel(std::int64_t s, std::int64_t i) const {
+    return channels_ + (s * layer_.problem().in.f + i) * layer_.elements();
   }
   [[nodiscard]] Complex* sum(std::int64_t s) const { return sums_ + s * layer_.elements(); }
 
@@ -149,7 +150,7 @@ class DataParallelRun {
   Executor& executor_;
   std::int64_t plane_elements_;
   std::barrier<> meeting_;
-  Complex* images_ = nullptr;
+  Complex* channels_ = nullptr;
   Complex* kernels_ = nullptr;
   Complex* sums_ = nullptr;
 };

@@ -20,23 +20,23 @@ Result<ConvFftLayer> ConvFftLayer::make(const LayerProblem& problem, const Layer
                                                   std::to_string(device.spec().threads)};
   }
   const Vec3 n_fft = fft_extent(conv->in.n);
-  Result<PrunedForward> image = PrunedForward::make(n_fft, conv->in.n);
-  if (!image) return image.error();
+  Result<PrunedForward> channel = PrunedForward::make(n_fft, conv->in.n);
+  if (!channel) return channel.error();
   Result<PrunedForward> kernel = PrunedForward::make(n_fft, conv->k, conv->dilation);
   if (!kernel) return kernel.error();
   Result<PrunedInverse> output = PrunedInverse::make(n_fft, output_shape(problem).n);
   if (!output) return output.error();
-  return ConvFftLayer(*conv, weights, std::move(*image), std::move(*kernel), std::move(*output),
+  return ConvFftLayer(*conv, weights, std::move(*channel), std::move(*kernel), std::move(*output),
                       persistent.grant_as<Complex>(line_tiles));
 }
 
-ConvFftLayer::ConvFftLayer(const ConvProblem& problem, const LayerWeights& weights, PrunedForward image_fft,
+ConvFftLayer::ConvFftLayer(const ConvProblem& problem, const LayerWeights& weights, PrunedForward channel_fft,
                            PrunedForward kernel_fft, PrunedInverse output_fft, std::span<Complex> tiles)
     : problem_(problem),
       weights_(weights),
       n_fft_(fft_extent(problem.in.n)),
       elements_(transform_elements(n_fft_)),
-      image_fft_(std::move(image_fft)),
+      channel_fft_(std::move(channel_fft)),
       kernel_fft_(std::move(kernel_fft)),
       output_fft_(std::move(output_fft)),
       tiles_(tiles) {}
@@ -50,7 +50,7 @@ PrunedInverse::Finish ConvFftLayer::finish(std::span<const TensorView> inputs, s
   const auto scale = static_cast<float>(1.0 / static_cast<double>(voxels(n_fft_)));
   PrunedInverse::Finish finish{{scale, bias_of(weights_, j), problem_.activation}, {}};
   if (!problem_.residual) return finish;
-  const Voxels residual = image_voxels(inputs[1], s, j);
+  const Voxels residual = channel_voxels(inputs[1], s, j);
   finish.residual = {residual.data, residual.step};
   return finish;
 }

@@ -20,7 +20,7 @@ class ConvFftLayer {
                                                  Arena& persistent, Device& device);
 
   [[nodiscard]] const ConvProblem& problem() const { return problem_; }
-  [[nodiscard]] const PrunedForward& image_fft() const { return image_fft_; }
+  [[nodiscard]] const PrunedForward& channel_fft() const { return channel_fft_; }
   [[nodiscard]] const PrunedForward& kernel_fft() const { return kernel_fft_; }
   [[nodiscard]] const PrunedInverse& output_fft() const { return output_fft_; }
   [[nodiscard]] Vec3 n_fft() const { return n_fft_; }
@@ -35,14 +35,14 @@ class ConvFftLayer {
   [[nodiscard]] std::span<Complex> tile(int worker, int index = 0) const;
 
  private:
-  ConvFftLayer(const ConvProblem& problem, const LayerWeights& weights, PrunedForward image_fft,
+  ConvFftLayer(const ConvProblem& problem, const LayerWeights& weights, PrunedForward channel_fft,
                PrunedForward kernel_fft, PrunedInverse output_fft, std::span<Complex> tiles);
 
   ConvProblem problem_;
   LayerWeights weights_;
   Vec3 n_fft_;
   std::int64_t elements_;
-  PrunedForward image_fft_;
+  PrunedForward channel_fft_;
   PrunedForward kernel_fft_;
   PrunedInverse output_fft_;
   std::span<Complex> tiles_;

@@ -52,7 +52,7 @@ MemoryPlan task_parallel_memory(const ConvProblem& problem, int workers) {
   const std::int64_t S = problem.in.S;
   const MemoryPlan memory = {
       input(problem),
-      transforms(image_transforms, problem, mul(S, problem.in.f), Lifetime::stages(0, 1)),
+      transforms(channel_transforms, problem, mul(S, problem.in.f), Lifetime::stages(0, 1)),
       transforms(kernel_transforms, problem, primary_threads(workers, problem.f_out), Lifetime::stages(1, 1)),
       transforms(output_transforms, problem, mul(S, problem.f_out), Lifetime::stages(1, 2)),
       output(problem, 2),
@@ -63,7 +63,7 @@ MemoryPlan task_parallel_memory(const ConvProblem& problem, int workers) {
 MemoryPlan data_parallel_memory(const ConvProblem& problem, int workers) {
   const std::int64_t S = problem.in.S;
   const MemoryPlan memory = {input(problem),
-                             transforms(image_transforms, problem, mul(S, problem.in.f), Lifetime::stages(0, 1)),
+                             transforms(channel_transforms, problem, mul(S, problem.in.f), Lifetime::stages(0, 1)),
                              transforms(kernel_transforms, problem, 1, Lifetime::stages(1, 1)),
                              transforms(output_transforms, problem, S, Lifetime::stages(1, 1)),
                              output(problem, 1),

@@ -11,7 +11,7 @@
 namespace znni::cpu {
 
 // Names of the buffers beside input and output. Transforms lie one after the other, channel by channel.
-inline constexpr std::string_view image_transforms = "transforms of input channels";
+inline constexpr std::string_view channel_transforms = "transforms of input channels";
 inline constexpr std::string_view output_transforms = "transforms of output channels";
 inline constexpr std::string_view kernel_transforms = "transforms of kernels";
 // Two tiles of lines per worker (primitives/cpu/fft/pruned_fft.hpp), kept as long as the plan is loaded. They are the

@@ -82,17 +82,17 @@ Seconds transform_seconds(Vec3 n_fft, Vec3 kept, bool is_far, const DeviceSpec& 
 
 // Returns the time of the products of f channels with their kernels into one sum, on one core. Prefetching lets reading
 // and computing overlap.
-Seconds products_seconds(Vec3 n_fft, std::int64_t f, bool images_far, bool sums_far, const DeviceSpec& spec) {
+Seconds products_seconds(Vec3 n_fft, std::int64_t f, bool channels_far, bool sums_far, const DeviceSpec& spec) {
   const CoreRates core = rates(spec);
   const double values = real(transform_elements(n_fft));
   const Seconds one = std::max(values * multiply_add_operations / core.operations,
-                               images_far ? values * multiply_add_bytes / core.bytes : 0);
+                               channels_far ? values * multiply_add_bytes / core.bytes : 0);
   return real(f) * one + (sums_far ? values * pass_bytes / core.bytes : 0);
 }
 
 // Times of the kinds of work of one layer, on one core.
 struct Parts {
-  Seconds image;     // transform of one input channel
+  Seconds channel;   // transform of one input channel
   Seconds kernel;    // transform of one kernel
   Seconds products;  // products of one output channel of one input
   Seconds output;    // transform of one output channel
@@ -101,12 +101,12 @@ struct Parts {
 // Computes the times. `sums` and `kernels` are the numbers of transforms of output channels and kernels in use at once.
 Parts parts(const ConvProblem& problem, double sums, double kernels, const DeviceSpec& spec) {
   const Vec3 n_fft = fft_extent(problem.in.n);
-  const bool images_far = far(real(problem.in.S) * real(problem.in.f), n_fft, spec);
+  const bool channels_far = far(real(problem.in.S) * real(problem.in.f), n_fft, spec);
   const bool sums_far = far(sums, n_fft, spec);
   const bool kernels_far = 8 * real(transform_elements(n_fft)) > real(spec.l2_bytes) && far(kernels, n_fft, spec);
-  return {transform_seconds(n_fft, problem.in.n, images_far, spec),
+  return {transform_seconds(n_fft, problem.in.n, channels_far, spec),
           transform_seconds(n_fft, problem.k, kernels_far, spec),
-          products_seconds(n_fft, problem.in.f, images_far, sums_far, spec),
+          products_seconds(n_fft, problem.in.f, channels_far, sums_far, spec),
           transform_seconds(n_fft, output_shape(problem).n, sums_far, spec)};
 }
 
@@ -126,24 +126,24 @@ Seconds task_parallel_seconds(const ConvProblem& problem, const DeviceSpec& spec
   const std::int64_t S = problem.in.S;
   const std::int64_t primaries = primary_threads(spec.threads, problem.f_out);
   const Parts part = parts(problem, real(S) * real(problem.f_out), real(primaries), spec);
-  const Seconds output_image = real(problem.in.f) * part.kernel + real(S) * part.products;
-  return rounds(mul(S, problem.in.f), spec.threads) * part.image + rounds(problem.f_out, primaries) * output_image +
+  const Seconds output_channel = real(problem.in.f) * part.kernel + real(S) * part.products;
+  return rounds(mul(S, problem.in.f), spec.threads) * part.channel + rounds(problem.f_out, primaries) * output_channel +
          rounds(mul(S, problem.f_out), spec.threads) * part.output + finish_seconds(problem, spec) + 4 * meeting;
 }
 
 Seconds data_parallel_seconds(const ConvProblem& problem, const DeviceSpec& spec) {
   const Parts part = parts(problem, real(problem.in.S), 0, spec);
-  const double images = real(problem.in.S) * real(problem.in.f);
+  const double inputs = real(problem.in.S) * real(problem.in.f);
   const double kernels = real(problem.in.f) * real(problem.f_out);
   const double outputs = real(problem.in.S) * real(problem.f_out);
   const double values = real(transform_elements(fft_extent(problem.in.n)));
   const Seconds extra = problem.in.S == 1 ? 0 : values * several_sums_operations / rates(spec).operations;
   const Seconds products = part.products + real(problem.in.f) * extra;
-  const Seconds work = images * part.image + kernels * part.kernel + outputs * (products + part.output);
+  const Seconds work = inputs * part.channel + kernels * part.kernel + outputs * (products + part.output);
   // One per group of channels; two per group of kernels whose planes fit into one transform; two per output channel.
   const std::int64_t group = fft_size(problem.in.n.z) / problem.k.z;
-  const double channels = real(div_up(mul(problem.in.S, problem.in.f), channels_per_meeting(problem)));
-  const double meetings = channels + 2 * real(problem.f_out) * (real(div_up(problem.in.f, group)) + 1);
+  const double groups = real(div_up(mul(problem.in.S, problem.in.f), channels_per_meeting(problem)));
+  const double meetings = groups + 2 * real(problem.f_out) * (real(div_up(problem.in.f, group)) + 1);
   return work / spec.threads + finish_seconds(problem, spec) + meetings * meeting;
 }
 

@@ -44,7 +44,8 @@ class TaskParallelRun {
 
   void work(int worker) {
     gate_.arrive_and_wait();
-    for (std::int64_t index = next_image_++; index < inputs(); index = next_image_++) transform_input(index, worker);
+    for (std::int64_t index = next_channel_++; index < inputs(); index = next_channel_++)
+      transform_input(index, worker);
     gate_.arrive_and_wait();
     transform_kernels(worker);
     gate_.arrive_and_wait();
@@ -64,7 +65,7 @@ class TaskParallelRun {
   // Runs the next of the four synchronization tasks.
   void synchronize() {
     switch (synchronizations_++) {
-      case 0: images_ = arena_.grant_as<Complex>(image_transforms).data(); break;
+      case 0: channels_ = arena_.grant_as<Complex>(channel_transforms).data(); break;
       case 1:  // the input is dead
         arena_.stage(1);
         kernels_ = arena_.grant_as<Complex>(kernel_transforms).data();
@@ -80,8 +81,8 @@ class TaskParallelRun {
 
   void transform_input(std::int64_t index, int worker) {
     const std::int64_t f = layer_.problem().in.f;
-    const Voxels from = image_voxels(inputs_[0], index / f, index % f);
-    layer_.image_fft().run({from.data, from.step}, images_ + index * layer_.elements(), layer_.tile(worker));
+    const Voxels from = channel_voxels(inputs_[0], index / f, index % f);
+    layer_.channel_fft().run({from.data, from.step}, channels_ + index * layer_.elements(), layer_.tile(worker));
   }
 
   // Transforms kernels. A primary thread takes one output channel after the other and all its kernels in rising order,
@@ -101,10 +102,10 @@ class TaskParallelRun {
   void transform_kernel(std::int64_t j, std::int64_t i, Complex* kernel, int worker) {
     layer_.kernel_fft().run(layer_.kernel(j, i), kernel, layer_.tile(worker));
     const auto add = [&](std::int64_t s, int) {
-      const Complex* image = images_ + (s * layer_.problem().in.f + i) * layer_.elements();
+      const Complex* channel = channels_ + (s * layer_.problem().in.f + i) * layer_.elements();
       Complex* sum = sums_ + (s * layer_.problem().f_out + j) * layer_.elements();
-      if (i == 0) return multiply(image, kernel, sum, layer_.elements());
-      multiply_add(image, kernel, sum, layer_.elements());
+      if (i == 0) return multiply(channel, kernel, sum, layer_.elements());
+      multiply_add(channel, kernel, sum, layer_.elements());
     };
     tasks_.share(worker, layer_.problem().in.S, add);
   }
@@ -112,7 +113,7 @@ class TaskParallelRun {
   void transform_output(std::int64_t index, int worker) {
     const std::int64_t s = index / layer_.problem().f_out;
     const std::int64_t j = index % layer_.problem().f_out;
-    layer_.output_fft().run(sums_ + index * layer_.elements(), layer_.finish(inputs_, s, j), image_voxels(out_, s, j),
+    layer_.output_fft().run(sums_ + index * layer_.elements(), layer_.finish(inputs_, s, j), channel_voxels(out_, s, j),
                             layer_.tile(worker));
   }
 
@@ -122,11 +123,11 @@ class TaskParallelRun {
   const TensorView& out_;
   Arena& arena_;
   ChipTasks tasks_;
-  std::atomic<std::int64_t> next_image_{0};
+  std::atomic<std::int64_t> next_channel_{0};
   std::atomic<std::int64_t> next_j_{0};
   std::atomic<std::int64_t> next_output_{0};
   int synchronizations_ = 0;
-  Complex* images_ = nullptr;
+  Complex* channels_ = nullptr;
   Complex* kernels_ = nullptr;
   Complex* sums_ = nullptr;
   std::barrier<Synchronize> gate_;

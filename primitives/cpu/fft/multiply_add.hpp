@@ -8,11 +8,11 @@
 
 namespace znni::cpu {
 
-// Computes sum[e] = image[e] * conj(kernel[e]) for e in [0, count). The arrays must not overlap.
-void multiply(const Complex* image, const Complex* kernel, Complex* sum, std::int64_t count);
+// Computes sum[e] = channel[e] * conj(kernel[e]) for e in [0, count). The arrays must not overlap.
+void multiply(const Complex* channel, const Complex* kernel, Complex* sum, std::int64_t count);
 
-// Computes sum[e] += image[e] * conj(kernel[e]).
-void multiply_add(const Complex* image, const Complex* kernel, Complex* sum, std::int64_t count);
+// Computes sum[e] += channel[e] * conj(kernel[e]).
+void multiply_add(const Complex* channel, const Complex* kernel, Complex* sum, std::int64_t count);
 
 // Prefetches values that will be read soon. The channels' transforms seldom fit into a cache, so a multiply-add is
 // limited by reading them.

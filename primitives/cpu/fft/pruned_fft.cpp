@@ -31,8 +31,8 @@ void scatter(const Complex* tile, std::int64_t step, std::int64_t samples, std::
 
 }  // namespace
 
-Voxels image_voxels(const TensorView& view, std::int64_t s, std::int64_t j) {
-  return {view.image(s, j), {view.strides.z, view.strides.y, view.strides.x}};
+Voxels channel_voxels(const TensorView& view, std::int64_t s, std::int64_t j) {
+  return {view.channel(s, j), {view.strides.z, view.strides.y, view.strides.x}};
 }
 
 Result<LineBlocks> LineBlocks::make(FftLines block, std::int64_t lines) {

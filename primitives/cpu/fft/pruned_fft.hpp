@@ -30,7 +30,7 @@ using Voxels = VoxelsOf<float>;
 using ConstVoxels = VoxelsOf<const float>;
 
 // Returns channel j of input s of a planar view.
-[[nodiscard]] Voxels image_voxels(const TensorView& view, std::int64_t s, std::int64_t j);
+[[nodiscard]] Voxels channel_voxels(const TensorView& view, std::int64_t s, std::int64_t j);
 
 // Lines transformed together. They fill the vector registers and whole cache lines, and their tile stays in the first
 // two levels of cache.

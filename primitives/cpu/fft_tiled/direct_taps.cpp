@@ -45,9 +45,9 @@ void pack_narrow_taps(const Tiling& t, std::span<const float> kernels, std::span
 
 void place_taps(const ConvProblem& conv, const TensorView& in, std::span<std::int64_t> places) {
   const std::int64_t width = block_width(in.format.layout);
-  for (std::int64_t image = 0; image < conv.in.f; ++image) {
-    const std::int64_t first = image / width * in.strides.f + image % width;
-    place_window(conv, in.strides, first, places.subspan(static_cast<std::size_t>(image * voxels(conv.k))));
+  for (std::int64_t channel = 0; channel < conv.in.f; ++channel) {
+    const std::int64_t first = channel / width * in.strides.f + channel % width;
+    place_window(conv, in.strides, first, places.subspan(static_cast<std::size_t>(channel * voxels(conv.k))));
   }
 }
 

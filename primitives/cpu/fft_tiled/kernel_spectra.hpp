@@ -16,7 +16,8 @@ void gather_taps(const SpectraTask& task, std::int64_t z, std::int64_t y, float*
   const Vec3 k = problem.k;
   const std::int64_t taps = k.z * k.y * k.x;
   const std::int64_t left = problem.f_out - task.block * Isa::lanes;
-  const float* from = task.kernels + (task.block * Isa::lanes * problem.in.f + task.image) * taps + (z * k.y + y) * k.x;
+  const float* from =
+      task.kernels + (task.block * Isa::lanes * problem.in.f + task.channel) * taps + (z * k.y + y) * k.x;
   for (std::int64_t x = 0; x < task.tiling->T.x; ++x) {
     float* const tap = line + x * Isa::lanes;
     Isa::store(tap, typename Isa::V{});
@@ -34,10 +35,10 @@ void gather_unit_taps(const SpectraTask& task, std::int64_t z, std::int64_t y, f
   const std::int64_t first = t.out_blocks() * Isa::lanes + (task.block - t.out_blocks()) * unit_lanes;
   for (std::int64_t x = 0; x < t.T.x; ++x) Isa::store(line + x * Isa::lanes, typename Isa::V{});
   for (std::int64_t lane = 0; lane < Isa::lanes; ++lane) {
-    const std::int64_t image = task.image + lane / unit_lanes;
+    const std::int64_t channel = task.channel + lane / unit_lanes;
     const std::int64_t j = first + lane % unit_lanes;
-    if (image >= problem.in.f || j >= problem.f_out) continue;
-    const float* const from = task.kernels + (j * problem.in.f + image) * taps + (z * k.y + y) * k.x;
+    if (channel >= problem.in.f || j >= problem.f_out) continue;
+    const float* const from = task.kernels + (j * problem.in.f + channel) * taps + (z * k.y + y) * k.x;
     for (std::int64_t x = 0; x < k.x; ++x) line[x * Isa::lanes + lane] = from[x];
   }
 }
@@ -46,8 +47,8 @@ void gather_unit_taps(const SpectraTask& task, std::int64_t z, std::int64_t y, f
 template <class Isa>
 std::int64_t kernels_index(const SpectraTask& task) {
   const Tiling& t = *task.tiling;
-  if (task.block < t.out_blocks()) return block_index(t, task.block, Isa::gemm_vectors, task.image);
-  return t.problem.in.f * t.out_blocks() + (task.block - t.out_blocks()) * unit_kernels(t) + task.image / unit_lanes;
+  if (task.block < t.out_blocks()) return block_index(t, task.block, Isa::gemm_vectors, task.channel);
+  return t.problem.in.f * t.out_blocks() + (task.block - t.out_blocks()) * unit_kernels(t) + task.channel / unit_lanes;
 }
 
 // Computes all columns of one plane of taps.

@@ -93,10 +93,10 @@ inline __attribute__((always_inline)) void write_block_planes(const PackedFreque
                                                               const BlockGroup& group, std::int64_t channel,
                                                               float* to) {
   using V = typename Isa::V;
-  const std::int64_t images = at.tiling->problem.in.f;
-  const float* pair = kernels + (group.first * images + channel * group.blocks) * 2 * Isa::lanes;
+  const std::int64_t channels = at.tiling->problem.in.f;
+  const float* pair = kernels + (group.first * channels + channel * group.blocks) * 2 * Isa::lanes;
   for (std::int64_t b = 0; b < group.blocks; ++b, pair += 2 * Isa::lanes, to += Isa::lanes) {
-    const bool none = channel >= images;
+    const bool none = channel >= channels;
     write_planes<Isa>(none ? V{} : Isa::load(pair), none ? V{} : Isa::load(pair + Isa::lanes), to, at.plane);
   }
 }

@@ -121,11 +121,11 @@ std::int64_t plane_scratch(const Tiling& tiling) {
 }
 
 double plane_flops(const Tiling& t, double tiles, double planes, std::int64_t rows) {
-  const double images = real(t.problem.in.f);
+  const double channels = real(t.problem.in.f);
   const double out = real(t.out_blocks()) * real(t.lanes);
   const double transforms =
-      tiles * images * real(padded_planes(t)) * plane_operations(t, t.T.y) + planes * out * plane_operations(t, rows);
-  const double products = 6.0 * planes * real(t.columns()) * out * images * real(t.problem.k.z);
+      tiles * channels * real(padded_planes(t)) * plane_operations(t, t.T.y) + planes * out * plane_operations(t, rows);
+  const double products = 6.0 * planes * real(t.columns()) * out * channels * real(t.problem.k.z);
   return products / product_efficiency + transforms / transform_efficiency;
 }
 

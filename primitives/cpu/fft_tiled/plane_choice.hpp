@@ -13,7 +13,7 @@ namespace znni::cpu::fft_tiled {
 // Maximum number of input channels; with more of them a matrix product is faster.
 inline constexpr std::int64_t max_plane_inputs = 8;
 // Maximum number of output channels; beyond it, the products of extents may not fit.
-inline constexpr std::int64_t max_plane_images = 65536;
+inline constexpr std::int64_t max_plane_channels = 65536;
 
 // Returns a few tilings, by rising time; none if no tile is large enough for the kernel.
 [[nodiscard]] std::vector<Tiling> plane_tilings(const ConvProblem& problem, std::int64_t lanes, const DeviceSpec& spec);

@@ -66,8 +66,8 @@ void gather_line(const PlaneSource& source, std::int64_t block, std::int64_t y, 
     Isa::store(line + x * Isa::lanes, Isa::load(voxel));
   }
   for (std::int64_t x = end; x < source.tiling->T.x; ++x) Isa::store(line + x * Isa::lanes, typename Isa::V{});
-  const std::int64_t images = planar ? in.shape.f - block * Isa::lanes : 0;
-  for (std::int64_t i = 0; i < images && i < Isa::lanes; ++i, from += in.strides.f) {
+  const std::int64_t channels = planar ? in.shape.f - block * Isa::lanes : 0;
+  for (std::int64_t i = 0; i < channels && i < Isa::lanes; ++i, from += in.strides.f) {
     for (std::int64_t x = 0; x < inside; x += 16) Isa::prefetch(from + in.strides.y + x);
     for (std::int64_t x = first; x < inside; ++x) line[x * Isa::lanes + i] = from[x * in.strides.x];
   }
@@ -165,8 +165,8 @@ void forward_plane(const ForwardTask& task) {
 // Returns the start of a row of a tile in a tensor: channel 0 of `block`.
 template <class Isa>
 float* row_of(const PlaneSink& sink, const TensorView& view, std::int64_t block, std::int64_t y) {
-  const std::int64_t images = view.format.layout == Layout::planar ? Isa::lanes : 1;
-  return view.data + sink.stack.s * view.strides.S + block * images * view.strides.f + sink.z * view.strides.z +
+  const std::int64_t channels = view.format.layout == Layout::planar ? Isa::lanes : 1;
+  return view.data + sink.stack.s * view.strides.S + block * channels * view.strides.f + sink.z * view.strides.z +
          y * view.strides.y + sink.stack.x * view.strides.x;
 }
 
@@ -174,10 +174,10 @@ float* row_of(const PlaneSink& sink, const TensorView& view, std::int64_t block,
 template <class Isa>
 void add_planar(const PlaneSink& sink, std::int64_t block, std::int64_t y, float* line, std::int64_t inside) {
   const TensorView& residual = *sink.residual;
-  const float* image = row_of<Isa>(sink, residual, block, y);
+  const float* channel = row_of<Isa>(sink, residual, block, y);
   const std::int64_t left = residual.shape.f - block * Isa::lanes;
-  for (std::int64_t j = 0; j < left && j < Isa::lanes; ++j, image += residual.strides.f) {
-    for (std::int64_t x = 0; x < inside; ++x) line[x * Isa::lanes + j] += image[x * residual.strides.x];
+  for (std::int64_t j = 0; j < left && j < Isa::lanes; ++j, channel += residual.strides.f) {
+    for (std::int64_t x = 0; x < inside; ++x) line[x * Isa::lanes + j] += channel[x * residual.strides.x];
   }
 }
 

@@ -20,11 +20,11 @@ struct Ahead {
 
 // Computes acc[r][v] += sum over i of a[i][r] w[i][v]; a is [i / lanes][rows][i % lanes], w [i][vectors][lane].
 template <class Isa, int rows, int vectors>
-inline void accumulate(const float* a, const float* w, std::int64_t images, typename Isa::V (&acc)[rows][vectors],
+inline void accumulate(const float* a, const float* w, std::int64_t channels, typename Isa::V (&acc)[rows][vectors],
                        Ahead& ahead) {
   const char* next = ahead.at;
-  for (; images > 0; images -= Isa::lanes, a += rows * Isa::lanes) {
-    const std::int64_t here = images < Isa::lanes ? images : Isa::lanes;
+  for (; channels > 0; channels -= Isa::lanes, a += rows * Isa::lanes) {
+    const std::int64_t here = channels < Isa::lanes ? channels : Isa::lanes;
     for (std::int64_t i = 0; i < here; ++i, w += vectors * Isa::lanes) {
 #pragma GCC unroll 8
       for (int r = 0; r < rows; ++r) {
@@ -45,7 +45,7 @@ struct RowBlock {
   std::int64_t operand = 0;         // floats of one of them
   const float* kernels = nullptr;   // [i][vectors][re | im][lane]; for three products Wr, Wi - Wr, -(Wr + Wi)
   std::int64_t plane = 0;           // floats of one of these three, all groups
-  std::int64_t images = 0;
+  std::int64_t channels = 0;
   float* out = nullptr;  // row 0, first block of the group, re | im
   std::int64_t row_step = 0;
 };
@@ -54,7 +54,7 @@ template <class Isa, int rows, int vectors>
 void multiply_by_three(const RowBlock& block, Ahead& ahead) {
   using V = typename Isa::V;
   V common[rows][vectors] = {};
-  accumulate<Isa, rows, vectors>(block.operands + 2 * block.operand, block.kernels, block.images, common, ahead);
+  accumulate<Isa, rows, vectors>(block.operands + 2 * block.operand, block.kernels, block.channels, common, ahead);
   for (int part = 1; part >= 0; --part) {  // the imaginary part, then the real one
     V acc[rows][vectors];
 #pragma GCC unroll 8
@@ -63,7 +63,7 @@ void multiply_by_three(const RowBlock& block, Ahead& ahead) {
       for (int v = 0; v < vectors; ++v) acc[r][v] = common[r][v];
     }
     accumulate<Isa, rows, vectors>(block.operands + (1 - part) * block.operand,
-                                   block.kernels + (2 - part) * block.plane, block.images, acc, ahead);
+                                   block.kernels + (2 - part) * block.plane, block.channels, acc, ahead);
     float* out = block.out + part * Isa::lanes;
 #pragma GCC unroll 8
     for (int r = 0; r < rows; ++r) {
@@ -81,8 +81,8 @@ void multiply_by_four(const RowBlock& block, Ahead& ahead) {
   const float* a = block.operands;
   const float* w = block.kernels;
   const char* next = ahead.at;
-  for (std::int64_t images = block.images; images > 0; images -= Isa::lanes, a += rows * Isa::lanes) {
-    const std::int64_t here = images < Isa::lanes ? images : Isa::lanes;
+  for (std::int64_t channels = block.channels; channels > 0; channels -= Isa::lanes, a += rows * Isa::lanes) {
+    const std::int64_t here = channels < Isa::lanes ? channels : Isa::lanes;
     for (std::int64_t i = 0; i < here; ++i, w += vectors * 2 * Isa::lanes) {
 #pragma GCC unroll 8
       for (int r = 0; r < rows; ++r) {
@@ -173,28 +173,28 @@ template <class Isa, Products products>
 void multiply_frequency(const Tiling& t, float* rows, std::int64_t count, const float* kernels, const float* next,
                         float* scratch) {
   constexpr bool three = products == Products::three;
-  const std::int64_t images = t.problem.in.f;
-  const std::int64_t plane = images * t.out_blocks() * Isa::lanes;
+  const std::int64_t channels = t.problem.in.f;
+  const std::int64_t plane = channels * t.out_blocks() * Isa::lanes;
   const std::int64_t operand = t.in_blocks() * Isa::gemm_rows * Isa::lanes;
   float* const copies = three ? scratch + 3 * plane : scratch;
   if constexpr (three) {
-    kernel_planes<Isa>(kernels, images * t.out_blocks(), scratch, plane);
+    kernel_planes<Isa>(kernels, channels * t.out_blocks(), scratch, plane);
     kernels = scratch;
   }
   const std::int64_t groups = group_count(t.out_blocks(), Isa::gemm_vectors);
   const std::int64_t twos = (count + 1) / 2;
   const std::int64_t most = max_rows<Isa>(products, block_group(t.out_blocks(), Isa::gemm_vectors, 0).blocks) / 2;
   const std::int64_t row_blocks = group_count(twos, most);
-  const std::int64_t fetches = images * row_blocks * (three ? 3 * groups : t.out_blocks());
+  const std::int64_t fetches = channels * row_blocks * (three ? 3 * groups : t.out_blocks());
   Ahead ahead{reinterpret_cast<const char*>(next), 8 * plane / fetches + 1};
   for (std::int64_t index = 0; index < row_blocks; ++index) {
     const std::int64_t here = 2 * block_group(twos, most, index).blocks;
     copy_rows<Isa, products>(rows, t.stack_step(), here, t.in_blocks(), copies, operand);
     for (std::int64_t g = 0; g < groups; ++g) {
       const BlockGroup group = block_group(t.out_blocks(), Isa::gemm_vectors, g);
-      const std::int64_t pairs = group.first * images;
-      const RowBlock block{copies,        operand, kernels + pairs * (three ? Isa::lanes : 2 * Isa::lanes),
-                           plane,         images,  rows + group.first * t.block_step(),
+      const std::int64_t pairs = group.first * channels;
+      const RowBlock block{copies,        operand,  kernels + pairs * (three ? Isa::lanes : 2 * Isa::lanes),
+                           plane,         channels, rows + group.first * t.block_step(),
                            t.stack_step()};
       multiply_function<Isa, products>(here, group.blocks)(block, ahead);
     }

@@ -36,7 +36,7 @@ struct AxisTiles {
 // Returns how many stacks a batch's number of stacks is rounded up to: groups, where units may be packed.
 std::int64_t group_of(const ConvProblem& problem, std::int64_t lanes) {
   if (lanes != 16) return 1;
-  const auto has_units = [&](std::int64_t images) { return split_channels(images, lanes, true).units > 0; };
+  const auto has_units = [&](std::int64_t channels) { return split_channels(channels, lanes, true).units > 0; };
   return has_units(problem.in.f) || has_units(problem.f_out) ? lanes / unit_lanes : 1;
 }
 
@@ -52,7 +52,7 @@ std::vector<AxisTiles> tiles_along(const ConvProblem& problem, int axis, std::in
   return all;
 }
 
-double least_points(const std::vector<AxisTiles>& tiles) {
+double min_points(const std::vector<AxisTiles>& tiles) {
   double least = std::numeric_limits<double>::infinity();
   for (const AxisTiles& each : tiles) least = std::min(least, each.points);
   return least;
@@ -104,7 +104,7 @@ Seconds min_tile_seconds(const ConvProblem& layer, std::int64_t lanes, const Dev
     }
   }
   // Batches of a worker's own, which kernels of one tap along z have, move only the tensors.
-  const double area = layer.k.z == 1 ? 0.0 : least_points(along_y) * least_points(along_x);
+  const double area = layer.k.z == 1 ? 0.0 : min_points(along_y) * min_points(along_x);
   const double written = S * real(round_up(problem.f_out, lanes)) * real(voxels(n_out));
   least.finishing = written * late_activation_flops(problem.activation, spec);
   least.bytes = area * (8.0 * S * planes + kernels) + 4.0 * S * read * real(voxels(problem.in.n)) +

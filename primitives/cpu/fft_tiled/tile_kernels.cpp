@@ -28,12 +28,12 @@ KernelsOf spectra_task(const Tiling& t, std::int64_t index) {
   return {rest % unit_kernels(t) * unit_lanes, t.out_blocks() + rest / unit_kernels(t)};
 }
 
-std::int64_t block_index(const Tiling& t, std::int64_t block, std::int64_t most, std::int64_t image) {
+std::int64_t block_index(const Tiling& t, std::int64_t block, std::int64_t most, std::int64_t channel) {
   std::int64_t index = 0;
   while (true) {
     const BlockGroup group = block_group(t.out_blocks(), most, index++);
     if (block >= group.first + group.blocks) continue;
-    return group.first * t.problem.in.f + image * group.blocks + block - group.first;
+    return group.first * t.problem.in.f + channel * group.blocks + block - group.first;
   }
 }
 

@@ -54,7 +54,7 @@ struct InverseTask {
 struct SpectraTask {
   const Tiling* tiling = nullptr;
   const float* kernels = nullptr;  // [f_out][f][k], as in LayerWeights
-  std::int64_t image = 0;          // the first
+  std::int64_t channel = 0;        // the first
   std::int64_t block = 0;
   float* spectra = nullptr;  // of the whole layer: columns() x kernel_column_floats()
   float* scratch = nullptr;  // spectra_scratch() floats
@@ -145,7 +145,7 @@ constexpr BlockGroup block_group(std::int64_t blocks, std::int64_t most, std::in
 }
 
 // Returns the index of (input channel, output block) among the pairs of one frequency.
-[[nodiscard]] std::int64_t block_index(const Tiling& t, std::int64_t block, std::int64_t most, std::int64_t image);
+[[nodiscard]] std::int64_t block_index(const Tiling& t, std::int64_t block, std::int64_t most, std::int64_t channel);
 
 // Returns the floats of the bias: zeros in padding lanes.
 [[nodiscard]] inline std::int64_t bias_floats(const Tiling& t) { return round_up(t.problem.f_out, t.lanes); }
@@ -159,7 +159,7 @@ constexpr BlockGroup block_group(std::int64_t blocks, std::int64_t most, std::in
   return t.problem.in.f * t.out_blocks() + t.out_units() * unit_kernels(t);
 }
 struct KernelsOf {
-  std::int64_t image = 0;
+  std::int64_t channel = 0;
   std::int64_t block = 0;
 };
 [[nodiscard]] KernelsOf spectra_task(const Tiling& t, std::int64_t index);

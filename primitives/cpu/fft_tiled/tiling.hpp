@@ -33,11 +33,11 @@ struct ChannelSplit {
   std::int64_t blocks = 0;
   std::int64_t units = 0;
 };
-[[nodiscard]] __attribute__((always_inline)) constexpr ChannelSplit split_channels(std::int64_t images,
+[[nodiscard]] __attribute__((always_inline)) constexpr ChannelSplit split_channels(std::int64_t channels,
                                                                                    std::int64_t lanes, bool packs) {
-  const std::int64_t rest = images % lanes;
-  if (!packs || rest == 0 || rest > lanes - unit_lanes) return {div_up(images, lanes), 0};
-  return {images / lanes, div_up(rest, unit_lanes)};
+  const std::int64_t rest = channels % lanes;
+  if (!packs || rest == 0 || rest > lanes - unit_lanes) return {div_up(channels, lanes), 0};
+  return {channels / lanes, div_up(rest, unit_lanes)};
 }
 
 struct Tiling {

@@ -18,7 +18,7 @@ void plane_spectra(const SpectraTask& task) {
   float* const line = columns + t.columns() * pair;
   float* const zero_padded = line + t.T.x * Isa::lanes;
   const float voxels_of_plane = static_cast<float>(t.T.y * t.T.x);
-  float* to = task.spectra + (task.block * t.columns() * t.problem.in.f + task.image) * t.problem.k.z * pair;
+  float* to = task.spectra + (task.block * t.columns() * t.problem.in.f + task.channel) * t.problem.k.z * pair;
   for (std::int64_t z = 0; z < t.problem.k.z; ++z, to += pair) {
     kernel_plane<Isa>(task, z, task.scratch, line, zero_padded, columns);
     for (std::int64_t column = 0; column < t.columns(); ++column) {
@@ -31,9 +31,9 @@ void plane_spectra(const SpectraTask& task) {
 }
 
 // Returns a view of one channel's planes, from the tile's first one on, as the channels of one plane.
-inline __attribute__((always_inline)) TensorView planes_as_images(const TileTask& task, std::int64_t image) {
+inline __attribute__((always_inline)) TensorView planes_as_channels(const TileTask& task, std::int64_t channel) {
   TensorView view = *task.in;
-  view.data += image * view.strides.f + task.z * view.strides.z;
+  view.data += channel * view.strides.f + task.z * view.strides.z;
   view.shape.f = view.shape.n.z - task.z;
   view.strides.f = view.strides.z;
   return view;
@@ -65,13 +65,13 @@ void forward_tile(const TileTask& task) {
   const std::int64_t planes = padded_planes(t);
   const Codelet real = r2c_codelet<Isa, false>(t.T.y);
   const Codelet complex = c2c_codelet<Isa, false>(t.T.y);
-  for (std::int64_t image = 0; image < t.problem.in.f; ++image) {
-    const TensorView view = planes_as_images(task, image);
+  for (std::int64_t channel = 0; channel < t.problem.in.f; ++channel) {
+    const TensorView view = planes_as_channels(task, channel);
     for (std::int64_t group = 0; group < planes / Isa::lanes; ++group) {
       forward_lines<Isa>({&t, &view, task.stack, 0}, group, plane, line);
       for (std::int64_t kx = 0; kx <= t.T.x / 2; ++kx) {
         const float* from = plane + kx * t.T.y * pair;
-        float* to = spectra + t.first_column(kx) * column_planes_floats(t) + image * 3 * planes + group * Isa::lanes;
+        float* to = spectra + t.first_column(kx) * column_planes_floats(t) + channel * 3 * planes + group * Isa::lanes;
         const Codelet along_y = kx == 0 || kx == t.T.x / 2 ? real : complex;
         along_y(from, from + Isa::lanes, pair, to, to + planes, column_planes_floats(t));
       }
@@ -80,15 +80,15 @@ void forward_tile(const TileTask& task) {
   sum_parts<Isa>(t, spectra);
 }
 
-// Multiplies one column of `rows` planes: `images` channels times `count` taps, with operands from the first plane on.
-// Writes out[row][re | im][lane]. Uses three real products for a complex one, as in products.hpp.
+// Multiplies one column of `rows` planes: `channels` channels times `count` taps, with operands from the first plane
+// on. Writes out[row][re | im][lane]. Uses three real products for a complex one, as in products.hpp.
 template <class Isa, int rows>
-inline void multiply_taps(std::int64_t images, std::int64_t count, const float* operands, std::int64_t planes,
+inline void multiply_taps(std::int64_t channels, std::int64_t count, const float* operands, std::int64_t planes,
                           const float* taps, float* out, std::int64_t row_step) {
   typename Isa::V shared[rows]{};
   typename Isa::V re[rows]{};
   typename Isa::V im[rows]{};
-  for (std::int64_t image = 0; image < images; ++image, operands += 3 * planes) {
+  for (std::int64_t channel = 0; channel < channels; ++channel, operands += 3 * planes) {
     const float* a = operands;
     for (std::int64_t tap = 0; tap < count; ++tap, taps += 2 * Isa::lanes) {
       const typename Isa::V wr = Isa::load(taps);

@@ -122,14 +122,14 @@ class DirectWeightsGradient final : public PreparedGradient {
  private:
   // Computes the kernel between output channel j and the i-th input channel of its group, plane by plane.
   void compute_kernel(const GradientViews& views, std::int64_t j, std::int64_t i) const {
-    const std::int64_t image = inputs_of(conv_, j).first + i;
+    const std::int64_t channel = inputs_of(conv_, j).first + i;
     for (std::int64_t plane = 0; plane < conv_.in.S * n_out_.z; ++plane) {
       const Run run{plane / n_out_.z, j, {plane % n_out_.z, 0, 0}, n_out_.x};
       for (Vec3 d; d.z < conv_.k.z; ++d.z) {
         for (d.y = 0; d.y < conv_.k.y; ++d.y) {
           for (d.x = 0; d.x < conv_.k.x; ++d.x) {
             float& sum = views.gradient.at(j, i, d);
-            sum = (plane == 0 ? 0.0F : sum) + plane_product(views, run, image, d);
+            sum = (plane == 0 ? 0.0F : sum) + plane_product(views, run, channel, d);
           }
         }
       }
@@ -137,10 +137,10 @@ class DirectWeightsGradient final : public PreparedGradient {
   }
 
   // Returns the sum of products of an output plane with the input's voxels under tap d.
-  float plane_product(const GradientViews& views, Run run, std::int64_t image, Vec3 d) const {
+  float plane_product(const GradientViews& views, Run run, std::int64_t channel, Vec3 d) const {
     double sum = 0.0;
     for (; run.start.y < n_out_.y; ++run.start.y) {
-      const float* const x = &views.saved.at(run.s, image, run.start * conv_.stride + d * conv_.dilation);
+      const float* const x = &views.saved.at(run.s, channel, run.start * conv_.stride + d * conv_.dilation);
       sum += row_product(&views.output.at(run.s, run.block, run.start), x, n_out_.x, conv_.stride.x);
     }
     return static_cast<float>(sum);

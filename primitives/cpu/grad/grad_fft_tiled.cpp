@@ -23,7 +23,7 @@ using namespace fft_tiled;
 
 constexpr std::string_view fft_tiled_name = "cpu.grad.fft_tiled";
 // Maximum number of channels; beyond it, the products of extents may not fit.
-constexpr std::int64_t max_images = 65536;
+constexpr std::int64_t max_channels = 65536;
 // The model of cpu.conv.fft_tiled is fitted to runs of one layer again and again. In a step of training tensors and
 // scratch come from memory, because other layers ran in between: measured on steps of deploy/models/fib25-boundary.
 constexpr double cold_share = 1.3;
@@ -82,7 +82,7 @@ Result<std::vector<Estimate>> describe_fft_tiled(const GradientProblem& problem,
   if (conv == nullptr || !is_single(problem) || !is_plain(*conv) || conv->dilation != Vec3::cube(1)) {
     return refusal(fft_tiled_name, "gradients of convolutions without dilation, stride or groups", problem);
   }
-  if (!covers(Vec3::cube(tile_extents().back()), conv->k) || std::max(conv->in.f, conv->f_out) > max_images) {
+  if (!covers(Vec3::cube(tile_extents().back()), conv->k) || std::max(conv->in.f, conv->f_out) > max_channels) {
     return refusal(fft_tiled_name, "gradients of kernels of up to 48 taps per axis between up to 65536 channels",
                    problem);
   }

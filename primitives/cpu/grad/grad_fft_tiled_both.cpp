@@ -23,14 +23,14 @@ using namespace fft_tiled;
 
 constexpr std::string_view name = "cpu.grad.fft_tiled_both";
 // Maximum number of channels; beyond it, the products of extents may not fit.
-constexpr std::int64_t max_images = 65536;
+constexpr std::int64_t max_channels = 65536;
 
 Result<std::vector<Estimate>> describe(const GradientProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem.layer);
   if (conv == nullptr || problem.of != GradientOf::both || !is_plain(*conv) || conv->dilation != Vec3::cube(1)) {
     return refusal(name, "both gradients of convolutions without dilation, stride or groups", problem);
   }
-  if (!covers(Vec3::cube(tile_extents().back()), conv->k) || std::max(conv->in.f, conv->f_out) > max_images) {
+  if (!covers(Vec3::cube(tile_extents().back()), conv->k) || std::max(conv->in.f, conv->f_out) > max_channels) {
     return refusal(name, "gradients of kernels of up to 48 taps per axis between up to 65536 channels", problem);
   }
   const TileKernels* tiles = tile_kernels(spec.simd_floats);

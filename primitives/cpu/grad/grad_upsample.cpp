@@ -50,7 +50,7 @@ Readers readers_of(const UpsampleProblem& upsample, int axis) {
 }
 
 // Returns how many output voxels along an axis read an input voxel, at most.
-std::int64_t most_readers(const UpsampleProblem& upsample, int axis) {
+std::int64_t max_readers(const UpsampleProblem& upsample, int axis) {
   const std::int64_t factor = upsample.factor[axis];
   return upsample.kind == UpsampleKind::nearest || factor == 1 ? factor : 2 * factor;
 }
@@ -65,8 +65,8 @@ Result<std::vector<Estimate>> describe_upsample(const GradientProblem& problem, 
   const bool suits =
       upsample != nullptr && (upsample->kind == UpsampleKind::nearest || upsample->kind == UpsampleKind::linear);
   if (!suits) return refusal("cpu.grad.upsample", "gradients of nearest and linear upsamplings", problem);
-  const auto rows = static_cast<double>(mul(most_readers(*upsample, 0), most_readers(*upsample, 1)));
-  const double along_x = scalar_flops(static_cast<double>(most_readers(*upsample, 2)), spec);
+  const auto rows = static_cast<double>(mul(max_readers(*upsample, 0), max_readers(*upsample, 1)));
+  const double along_x = scalar_flops(static_cast<double>(max_readers(*upsample, 2)), spec);
   const double flops = vector_flops(2.0 * rows * static_cast<double>(upsample->factor.x), spec) + along_x;
   std::vector<Estimate> estimates = streaming_gradients(problem, spec, float_formats(spec), flops);
   for (Estimate& estimate : estimates) {

@@ -86,13 +86,13 @@ MultiplyWeights weights_function(std::int64_t wanted) {
   return &multiply_weights<Isa, weights_rows<Isa>, vectors>;
 }
 
-// Multiplies one block of input channels, `images` of them, with all output channels at one frequency.
+// Multiplies one block of input channels, `channels` of them, with all output channels at one frequency.
 template <class Isa>
-void multiply_weights_frequency(const Tiling& t, std::int64_t images, const float* x, const float* g,
+void multiply_weights_frequency(const Tiling& t, std::int64_t channels, const float* x, const float* g,
                                 std::int64_t tiles, float* to) {
   const std::int64_t pair = t.block_step();
   const std::int64_t row_step = t.out_blocks() * pair;
-  for (std::int64_t i = 0; i < images; i += weights_rows<Isa>) {
+  for (std::int64_t i = 0; i < channels; i += weights_rows<Isa>) {
     for (std::int64_t index = 0; index < group_count(t.out_blocks(), Isa::gemm_vectors); ++index) {
       const BlockGroup group = block_group(t.out_blocks(), Isa::gemm_vectors, index);
       weights_function<Isa>(group.blocks)(x + i, g + group.first * pair, t.stack_step(), tiles,
@@ -136,12 +136,12 @@ void weights_column(const WeightsColumnTask& task) {
   transform_gradient<Isa>(task, g, line);
   for (std::int64_t first = 0; first < t.problem.in.f; first += Isa::lanes) {
     const std::int64_t left = t.problem.in.f - first;
-    const std::int64_t images = left < Isa::lanes ? left : Isa::lanes;
+    const std::int64_t channels = left < Isa::lanes ? left : Isa::lanes;
     for (std::int64_t kz = 0; kz < t.T.z; ++kz) {
-      multiply_weights_frequency<Isa>(t, images, x + kz * tile_step + first * 2, g + kz * tile_step, tiles,
+      multiply_weights_frequency<Isa>(t, channels, x + kz * tile_step + first * 2, g + kz * tile_step, tiles,
                                       frequencies + kz * frequency_step);
     }
-    add_planes<Isa>(task, images * t.out_blocks(), frequencies, frequency_step, line,
+    add_planes<Isa>(task, channels * t.out_blocks(), frequencies, frequency_step, line,
                     task.sums + first * t.out_blocks() * t.problem.k.z * t.block_step());
   }
   if (task.kernels != nullptr) multiply_rows_back<Isa>(input, x, g);
@@ -163,7 +163,7 @@ void weights_planes(const WeightsInverseTask& task, std::int64_t block) {
   const Tiling& t = *task.tiling;
   const std::int64_t half = t.T.x / 2;
   const std::int64_t step = t.problem.in.f * t.out_blocks() * t.problem.k.z * t.block_step();
-  const float* const sums = task.sums + (task.image * t.out_blocks() + block) * t.problem.k.z * t.block_step();
+  const float* const sums = task.sums + (task.channel * t.out_blocks() + block) * t.problem.k.z * t.block_step();
   const Codelet real = c2r_codelet<Isa, false>(t.T.y);
   const Codelet complex = c2c_codelet<Isa, false>(t.T.y);
   for (std::int64_t kx = 0; kx <= half; ++kx) {
@@ -188,7 +188,8 @@ void scatter_taps(const WeightsInverseTask& task, std::int64_t block, const floa
   const TensorView& kernels = *task.kernels;
   const std::int64_t left = t.problem.f_out - block * Isa::lanes;
   for (std::int64_t j = 0; j < Isa::lanes && j < left; ++j) {
-    float* const kernel = kernels.data + (block * Isa::lanes + j) * kernels.strides.S + task.image * kernels.strides.f;
+    float* const kernel =
+        kernels.data + (block * Isa::lanes + j) * kernels.strides.S + task.channel * kernels.strides.f;
     const float* from = taps + j;
     for (std::int64_t row = 0; row < k.z * k.y; ++row, from += t.T.x * Isa::lanes) {
       float* const to = kernel + row / k.y * kernels.strides.z + row % k.y * kernels.strides.y;

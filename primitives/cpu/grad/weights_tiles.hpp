@@ -39,7 +39,7 @@ struct WeightsColumnTask {
 struct WeightsInverseTask {
   const Tiling* tiling = nullptr;
   const float* sums = nullptr;  // of all columns
-  std::int64_t image = 0;
+  std::int64_t channel = 0;
   const TensorView* kernels = nullptr;  // planar, S = f_out, f = f, n = k
   float* scratch = nullptr;             // weights_inverse_scratch() floats
 };

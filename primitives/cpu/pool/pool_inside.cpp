@@ -52,7 +52,7 @@ class InsideLayer final : public PreparedLayer {
       const Place place{index / z / blocks, index / z % blocks * width_, index % z};
       for (std::int64_t y = 0; y < out.shape.n.y; ++y) {
         const std::span<const float> means = pool_row(inputs[0], place, y, rows, row);
-        const std::span<float> to(&out.at(place.s, place.image, {place.z, y, 0}),
+        const std::span<float> to(&out.at(place.s, place.channel, {place.z, y, 0}),
                                   static_cast<std::size_t>(out.shape.n.x * width_));
         take_voxels(means, width_, 0, pool_.stride.x, 1.0F, to);
       }
@@ -63,7 +63,7 @@ class InsideLayer final : public PreparedLayer {
  private:
   struct Place {
     std::int64_t s;
-    std::int64_t image;
+    std::int64_t channel;
     std::int64_t z;  // of the output
   };
 
@@ -79,7 +79,8 @@ class InsideLayer final : public PreparedLayer {
     std::fill(counts.begin(), counts.end(), 0.0F);
     for (std::int64_t i = 0; i < pool_.window.z * pool_.window.y; ++i) {
       const Vec3 tap{i / pool_.window.y, i % pool_.window.y, 0};
-      add_inside(&in.at(place.s, place.image, Vec3{place.z, y, 0} * pool_.stride + tap * pool_.dilation), sums, counts);
+      add_inside(&in.at(place.s, place.channel, Vec3{place.z, y, 0} * pool_.stride + tap * pool_.dilation), sums,
+                 counts);
     }
     const std::span<float> means = rows.subspan(2 * row, written);
     const std::span<float> divisors = rows.subspan(3 * row, written);

@@ -103,14 +103,14 @@ class PoolLayer final : public PreparedLayer {
  private:
   struct Place {
     std::int64_t s;
-    std::int64_t image;
+    std::int64_t channel;
     std::int64_t z;  // index within positions_
   };
 
   // Returns the first voxel of the row of windows at position (z, y), where positions count all offsets.
   [[nodiscard]] const float* row_at(const TensorView& in, const Place& place, std::int64_t y) const {
     const Vec3 position{place.z, y, 0};
-    return &in.at(place.s, place.image, position / offsets_ * pool_.stride + position % offsets_);
+    return &in.at(place.s, place.channel, position / offsets_ * pool_.stride + position % offsets_);
   }
 
   // Pools planes of the output or, if there are few, some rows of one.
@@ -137,10 +137,10 @@ class PoolLayer final : public PreparedLayer {
     float* to[8];
     for (std::int64_t i = 0; i < voxels(offsets_); ++i) {
       const std::int64_t s = pooled_input(pool_, place.s, fragment_at(i, offsets_));
-      to[i] = &out.at(s, place.image, {place.z, rows.first, 0});
+      to[i] = &out.at(s, place.channel, {place.z, rows.first, 0});
     }
     PairedPlane plane;
-    plane.in = &in.at(place.s, place.image, {place.z * pool_.stride.z, rows.first * pool_.stride.y, 0});
+    plane.in = &in.at(place.s, place.channel, {place.z * pool_.stride.z, rows.first * pool_.stride.y, 0});
     plane.step_z = in.strides.z;
     plane.step_y = in.strides.y;
     plane.window_z = pool_.window.z;
@@ -173,7 +173,7 @@ class PoolLayer final : public PreparedLayer {
     plane.out = to;
     for (std::int64_t i = 0; i < q.y * q.x; ++i) {
       const std::int64_t s = pooled_input(pool_, place.s, {place.z % q.z, i / q.x, i % q.x});
-      to[i] = &out.at(s, place.image, {place.z / q.z, 0, 0});
+      to[i] = &out.at(s, place.channel, {place.z / q.z, 0, 0});
     }
     plane.past_caches = goes_past_caches(out, {to, static_cast<std::size_t>(q.y * q.x)}, cache_bytes_);
     pool_voxels(pool_.kind, width_, plane);
@@ -199,7 +199,7 @@ class PoolLayer final : public PreparedLayer {
     const Vec3 position{place.z / q.z, y / q.y, 0};
     for (std::int64_t x = 0; x < q.x; ++x) {
       const std::int64_t s = pooled_input(pool_, place.s, {place.z % q.z, y % q.y, x});
-      const std::span<float> to(&out.at(s, place.image, position), static_cast<std::size_t>(out.shape.n.x * width_));
+      const std::span<float> to(&out.at(s, place.channel, position), static_cast<std::size_t>(out.shape.n.x * width_));
       take_voxels(dense, width_, x, pool_.stride.x, factor_, to);
     }
   }

@@ -133,13 +133,13 @@ class StackLayer final : public VolumeLayer {
     const StackChunk& chunk = divided_[index];
     const auto parts = static_cast<std::int64_t>(chunk.parts.size());
     const std::int64_t width = block_width(format_.layout);
-    const std::int64_t images = div_up(stack_.in.f, width);
+    const std::int64_t blocks = div_up(stack_.in.f, width);
     const auto first_level = static_cast<std::size_t>(chunks_[index].data() - levels_.data());
-    executor_.parallel_for(chunk.images * parts, [&](std::int64_t task, int worker) {
-      const std::int64_t s = task / parts / images;
+    executor_.parallel_for(chunk.blocks * parts, [&](std::int64_t task, int worker) {
+      const std::int64_t s = task / parts / blocks;
       const auto own = std::span(own_[static_cast<std::size_t>(s)]).subspan(first_level, chunks_[index].size() + 1);
-      const StackImage image{in, out, s, task / parts % images * width, own, weights_.scale, weights_.shift};
-      stream_stack(chunk.parts[static_cast<std::size_t>(task % parts)], image, kernels_,
+      const StackBlock block{in, out, s, task / parts % blocks * width, own, weights_.scale, weights_.shift};
+      stream_stack(chunk.parts[static_cast<std::size_t>(task % parts)], block, kernels_,
                    rows.data() + worker * floats_);
     });
   }

@@ -1,7 +1,7 @@
-// How rows flow through the levels of a stack. A worker takes the rows of one image of lanes one after the other, and
-// each as far down as it goes: a row of a level is made when the last row that it needs has come. Nothing is computed
-// twice within a part. What a level keeps are the rows of window - 1 planes before, and of each plane the window - 1
-// rows before.
+// How rows flow through the levels of a stack. A worker takes the rows of one block of channels one after the other,
+// and each as far down as it goes: a row of a level is made when the last row that it needs has come. Nothing is
+// computed twice within a part. What a level keeps are the rows of window - 1 planes before, and of each plane the
+// window - 1 rows before.
 //
 // Rows are taken in blocks: all planes of the first rows, then all planes of the next. So the rows of planes that a
 // level keeps are those of a block, which lie in the core's own cache.

@@ -105,9 +105,9 @@ StackChunk divided(std::span<const StackLevel> levels, const Shape5& in, Format 
   const std::int64_t width = block_width(format.layout);
   const Vec3 out = levels.back().out;
   StackChunk chunk;
-  chunk.images = mul(in.S, div_up(in.f, width));
+  chunk.blocks = mul(in.S, div_up(in.f, width));
   const std::int64_t along_x = div_up(out.x * width, max_row * 16);
-  const std::int64_t along_z = parts_along_z(levels, mul(chunk.images, along_x), spec);
+  const std::int64_t along_z = parts_along_z(levels, mul(chunk.blocks, along_x), spec);
   const StackPart largest{piece(out.z, along_z, along_z - 1), piece(out.x, along_x, along_x - 1)};
   const std::int64_t block = block_of(levels, largest, width, spec);
   for (std::int64_t i = 0; i < along_z * along_x; ++i) {
@@ -126,7 +126,7 @@ std::int64_t floats_of(const StackChunk& chunk) {
 double cycles_of(const StackChunk& chunk, const DeviceSpec& spec) {
   double slowest = 0;
   for (const PartFlow& part : chunk.parts) slowest = std::max(slowest, cycles_of(part, spec));
-  const std::int64_t tasks = mul(chunk.images, static_cast<std::int64_t>(chunk.parts.size()));
+  const std::int64_t tasks = mul(chunk.blocks, static_cast<std::int64_t>(chunk.parts.size()));
   return slowest * static_cast<double>(div_up(tasks, spec.threads));
 }
 

@@ -9,10 +9,10 @@
 
 namespace znni::cpu {
 
-// A chunk with the flows of all parts. Each part of each image is a task.
+// A chunk with the flows of all parts. Each part of each block of channels is a task.
 struct StackChunk {
   std::vector<PartFlow> parts;
-  std::int64_t images = 1;  // S times the images of lanes
+  std::int64_t blocks = 1;  // S times the blocks of channels
 };
 
 // Returns the division of a chunk for tensors of S inputs of f channels.

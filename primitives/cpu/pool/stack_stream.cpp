@@ -47,8 +47,8 @@ struct Level {
 
 class Stream {
  public:
-  Stream(const PartFlow& flow, const StackImage& image, const StackKernels& kernels, float* memory)
-      : flow_(flow), image_(image), kernels_(kernels), memory_(memory), levels_(flow.levels.size()) {
+  Stream(const PartFlow& flow, const StackBlock& block, const StackKernels& kernels, float* memory)
+      : flow_(flow), block_(block), kernels_(kernels), memory_(memory), levels_(flow.levels.size()) {
     const std::int64_t longest = flow.zeros - flow.lowest;
     std::fill_n(memory + flow.lowest, longest, lowest);
     std::fill_n(memory + flow.zeros, longest, 0.0F);
@@ -72,17 +72,17 @@ class Stream {
     level.padding = sums ? 0.0F : lowest;
     level.padding_row = memory_ + (sums ? flow_.zeros : flow_.lowest);
     const float factor = sums ? 1.0F / static_cast<float>(voxels(own.pool.window)) : 1.0F;
-    const std::int64_t f = image_.in.shape.f;
+    const std::int64_t f = block_.in.shape.f;
     for (std::int64_t lane = 0; lane < stack_lanes; ++lane) {
-      const std::int64_t channel = image_.first + (flow_.width == 1 ? 0 : lane);
+      const std::int64_t channel = block_.first + (flow_.width == 1 ? 0 : lane);
       const auto at = static_cast<std::size_t>(own.scale * f + channel);
       const bool is_scaled = own.scale >= 0 && channel < f;
-      level.scale[lane] = factor * (is_scaled ? image_.scale[at] : 1.0F);
-      level.shift[lane] = is_scaled ? image_.shift[at] : 0.0F;
+      level.scale[lane] = factor * (is_scaled ? block_.scale[at] : 1.0F);
+      level.shift[lane] = is_scaled ? block_.shift[at] : 0.0F;
     }
     level.activation = own.activation;
     if (own.activation.kind == ActivationKind::relu) level.activation = {};
-    level.is_whole = image_.own[index + 1].begin == Vec3{} && image_.own[index + 1].end == own.out;
+    level.is_whole = block_.own[index + 1].begin == Vec3{} && block_.own[index + 1].end == own.out;
     level.planes.resize(static_cast<std::size_t>(own.pool.window.z - 1));
     level.plane_rows.resize(level.planes.size());
     level.rows.resize(static_cast<std::size_t>(own.pool.window.y - 1));
@@ -154,15 +154,15 @@ class Stream {
   void load_row(StackRange block, std::int64_t z, std::int64_t y) {
     const LevelFlow& flow = flow_.levels.front();
     if (!levels_.front().has_plane || y >= flow.level.in.y) return;
-    const float* const from = &image_.in.at(image_.s, image_.first, {z, y, flow.x_in.begin});
+    const float* const from = &block_.in.at(block_.s, block_.first, {z, y, flow.x_in.begin});
     float* const to = memory_ + flow.row + flow.pad;
     const std::int64_t floats = flow.x_in.length() * flow_.width;
     const bool goes_on = y + 1 < std::min(block.end, flow.level.in.y);
     const float* const ahead =
-        goes_on ? from + image_.in.strides.y : from + image_.in.strides.z - (y - block.begin) * image_.in.strides.y;
+        goes_on ? from + block_.in.strides.y : from + block_.in.strides.z - (y - block.begin) * block_.in.strides.y;
     for (std::int64_t at = 0; at < floats; at += 16) __builtin_prefetch(ahead + at, 0, 2);
     std::copy_n(from, floats, to);
-    mask_row(image_.own[0], {z, y, flow.x_in.begin}, flow.x_in.length(), levels_.front().padding, to);
+    mask_row(block_.own[0], {z, y, flow.x_in.begin}, flow.x_in.length(), levels_.front().padding, to);
   }
 
   // Fills the voxels of a row that are not own ones.
@@ -232,7 +232,7 @@ class Stream {
   [[nodiscard]] float* out_row(std::size_t i, std::int64_t y) const {
     if (levels_[i].to != nullptr) return levels_[i].to;
     if (levels_[i].has_tail) return memory_ + flow_.last_row;
-    return &image_.out.at(image_.s, image_.first, {levels_[i].z_out, y, flow_.levels[i].x_out.begin});
+    return &block_.out.at(block_.s, block_.first, {levels_[i].z_out, y, flow_.levels[i].x_out.begin});
   }
 
   // Does what is left to do with a row of the output of level i.
@@ -244,19 +244,19 @@ class Stream {
     if (level.activation.kind != ActivationKind::none) kernels_.activate(level.activation, row, floats);
     const float fill = is_last ? 0.0F : levels_[i + 1].padding;
     const Vec3 at{level.z_out, y, flow.x_out.begin};
-    if (!level.is_whole) mask_row(image_.own[i + 1], at, flow.x_out.length(), fill, row);
+    if (!level.is_whole) mask_row(block_.own[i + 1], at, flow.x_out.length(), fill, row);
     if (!is_last) {
       const LevelFlow& next = flow_.levels[i + 1];
       const std::int64_t behind = next.pad + floats;
       if (level.has_tail) std::fill_n(memory_ + next.row + behind, next.row_floats - behind, fill);
       return;
     }
-    clear_lanes({row, static_cast<std::size_t>(floats)}, image_.in.shape.f - image_.first, flow_.width);
-    if (level.has_tail) std::copy_n(row, floats, &image_.out.at(image_.s, image_.first, at));
+    clear_lanes({row, static_cast<std::size_t>(floats)}, block_.in.shape.f - block_.first, flow_.width);
+    if (level.has_tail) std::copy_n(row, floats, &block_.out.at(block_.s, block_.first, at));
   }
 
   const PartFlow& flow_;
-  const StackImage& image_;
+  const StackBlock& block_;
   const StackKernels& kernels_;
   float* memory_;
   std::vector<Level> levels_;
@@ -264,8 +264,8 @@ class Stream {
 
 }  // namespace
 
-void stream_stack(const PartFlow& flow, const StackImage& image, const StackKernels& kernels, float* memory) {
-  Stream(flow, image, kernels, memory).run();
+void stream_stack(const PartFlow& flow, const StackBlock& block, const StackKernels& kernels, float* memory) {
+  Stream(flow, block, kernels, memory).run();
 }
 
 }  // namespace znni::cpu

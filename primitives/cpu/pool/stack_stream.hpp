@@ -1,4 +1,4 @@
-// Takes the rows of an image of lanes through the levels of a stack (stack_flow.hpp).
+// Takes the rows of a block of channels through the levels of a stack (stack_flow.hpp).
 #pragma once
 
 #include <span>
@@ -9,8 +9,8 @@
 
 namespace znni::cpu {
 
-// One image of lanes: a channel, or a block of them.
-struct StackImage {
+// A block of channels, which lie side by side; one channel of a planar tensor.
+struct StackBlock {
   const TensorView& in;
   const TensorView& out;
   std::int64_t s = 0;
@@ -21,6 +21,6 @@ struct StackImage {
 };
 
 // Computes a part of the output. `memory`: flow.floats floats.
-void stream_stack(const PartFlow& flow, const StackImage& image, const StackKernels& kernels, float* memory);
+void stream_stack(const PartFlow& flow, const StackBlock& block, const StackKernels& kernels, float* memory);
 
 }  // namespace znni::cpu

@@ -38,7 +38,7 @@ constexpr double share_of_matrix_units = 0.56;
 constexpr double share_of_many_taps = 0.36;
 constexpr std::int64_t many_taps = 32;
 // Channels of a group that fill matrix instructions: of fewer, the rest computes nothing.
-constexpr std::int64_t images_of_units = 16;
+constexpr std::int64_t channels_of_units = 16;
 // Each engine further down the library's ranking.
 constexpr double rank_factor = 1.05;
 
@@ -53,8 +53,8 @@ double rate_of(const ConvProblem& conv, const DeviceSpec& spec, Format format, C
   const bool many = voxels(conv.k) > many_taps && form != CudnnForm::swapped;
   const double share = many ? share_of_many_taps : share_of_matrix_units;
   if (conv.groups == 1) return units_rate(spec, *precision_of(format)) * share;
-  const std::int64_t filled = std::min(conv.in.f / conv.groups, images_of_units);
-  return units_rate(spec, *precision_of(format)) * share * static_cast<double>(filled) / images_of_units;
+  const std::int64_t filled = std::min(conv.in.f / conv.groups, channels_of_units);
+  return units_rate(spec, *precision_of(format)) * share * static_cast<double>(filled) / channels_of_units;
 }
 
 Seconds seconds(const ConvProblem& conv, const DeviceSpec& spec, Format format, CudnnForm form, double rate,

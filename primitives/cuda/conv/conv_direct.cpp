@@ -50,7 +50,7 @@ class DirectLayer final : public PreparedLayer {
   Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena&) override {
     if (Result<void> current = device_.activate(); !current) return current;
     const void* const residual = conv_.residual ? inputs[1].data : nullptr;
-    return check(launch_direct(direct_arg(conv_, inputs, out), storage_of(out.format.type), direct_images(conv_),
+    return check(launch_direct(direct_arg(conv_, inputs, out), storage_of(out.format.type), direct_channels(conv_),
                                {inputs[0].data, residual, weights_, bias_, out.data}, device_.stream(Stream::compute)),
                  "direct convolution's kernel");
   }

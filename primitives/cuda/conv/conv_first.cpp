@@ -13,7 +13,7 @@ namespace znni::cuda {
 namespace {
 
 constexpr std::string_view first_name = "cuda.conv.first";
-constexpr std::int64_t max_images = 4;
+constexpr std::int64_t max_channels = 4;
 
 // Share of the arithmetic units' rate. Assumed until measured.
 constexpr double first_share_of_float32 = 0.5;
@@ -32,8 +32,8 @@ Estimate estimate_first(const ConvProblem& conv, const DeviceSpec& spec, Format 
 
 Result<std::vector<Estimate>> describe_first(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
-  if (conv == nullptr || conv->in.f > max_images || conv->residual) {
-    return refusal(first_name, "convolutions of up to " + std::to_string(max_images) + " channels without a residual",
+  if (conv == nullptr || conv->in.f > max_channels || conv->residual) {
+    return refusal(first_name, "convolutions of up to " + std::to_string(max_channels) + " channels without a residual",
                    problem);
   }
   if (!is_plain(*conv)) return refusal(first_name, "convolutions without stride or groups", problem);

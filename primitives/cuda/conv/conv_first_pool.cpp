@@ -14,7 +14,7 @@ namespace znni::cuda {
 namespace {
 
 constexpr std::string_view first_pool_name = "cuda.conv.first_pool";
-constexpr std::int64_t max_images = 4;
+constexpr std::int64_t max_channels = 4;
 
 // Share of the arithmetic units' rate. Assumed until measured.
 constexpr double share_of_float32 = 0.45;
@@ -33,12 +33,12 @@ Estimate estimate_first_pool(const ConvPoolProblem& both, const FirstPoolArg& ar
 
 Result<void> check_windows(const LayerProblem& problem) {
   const auto* both = std::get_if<ConvPoolProblem>(&problem);
-  const bool taken = both != nullptr && both->conv.in.f <= max_images && both->pool.kind == PoolKind::max &&
+  const bool taken = both != nullptr && both->conv.in.f <= max_channels && both->pool.kind == PoolKind::max &&
                      both->pool.dilation == Vec3::cube(1) && covers(Vec3::cube(first_pool_window), both->pool.window);
   if (taken && !is_plain(both->conv)) return refusal(first_pool_name, "convolutions without stride or groups", problem);
   if (taken) return {};
   return refusal(first_pool_name,
-                 "convolutions of up to " + std::to_string(max_images) +
+                 "convolutions of up to " + std::to_string(max_channels) +
                      " channels with a max pooling behind them, of windows up to " + std::to_string(first_pool_window),
                  problem);
 }

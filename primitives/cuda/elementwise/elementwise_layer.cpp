@@ -12,7 +12,7 @@ namespace {
 
 class ElementwiseLayer final : public PreparedLayer {
  public:
-  ElementwiseLayer(CudaDevice& device, Activation activation, const PerImage& of)
+  ElementwiseLayer(CudaDevice& device, Activation activation, const PerChannel& of)
       : device_(device), activation_(activation), of_(of) {}
 
   Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena&) override {
@@ -26,13 +26,13 @@ class ElementwiseLayer final : public PreparedLayer {
  private:
   CudaDevice& device_;
   Activation activation_;
-  PerImage of_;
+  PerChannel of_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<PreparedLayer>> make_elementwise_layer(Device& device, Activation activation,
-                                                              const PerImage& of) {
+                                                              const PerChannel& of) {
   const Result<CudaDevice*> cuda = as_cuda(device);
   if (!cuda) return cuda.error();
   return std::unique_ptr<PreparedLayer>(std::make_unique<ElementwiseLayer>(**cuda, activation, of));

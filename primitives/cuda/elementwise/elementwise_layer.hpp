@@ -11,7 +11,7 @@ namespace znni::cuda {
 
 // Returns the layer that elementwise_element() describes. `of`: device memory, kept by the caller.
 [[nodiscard]] Result<std::unique_ptr<PreparedLayer>> make_elementwise_layer(Device& device, Activation activation,
-                                                                            const PerImage& of = {});
+                                                                            const PerChannel& of = {});
 
 // Loads floats into the persistent buffer `name` of device memory, zeros if `values` is empty. Returns where they lie.
 [[nodiscard]] Result<float*> load_floats(CudaDevice& device, Arena& persistent, std::string_view name,

@@ -26,7 +26,7 @@ class MomentsLayer final : public PreparedLayer {
     if (Result<void> current = device_.activate(); !current) return current;
     const TensorView& in = inputs[0];
     Moments* const parts = arena.grant_as<Moments>(parts_name).data();
-    ImageFactors* const factors = arena.grant_as<ImageFactors>(factors_name).data();
+    ChannelFactors* const factors = arena.grant_as<ChannelFactors>(factors_name).data();
     cudaStream_t const stream = device_.stream(Stream::compute);
     const Storage storage = storage_of(in.format.type);
     const cudaError_t added = launch_moments(moments_arg(in, groups_.joining), storage, in.data, parts, stream);
@@ -50,10 +50,10 @@ Result<std::vector<Estimate>> describe_moments(std::string_view primitive, const
   Result<std::vector<Estimate>> estimates = streaming_estimates(primitive, problem, spec);
   if (!estimates) return estimates;
   const Shape5 shape = input_shape(problem, 0);
-  const std::int64_t images = mul(shape.S, shape.f);
+  const std::int64_t channels = mul(shape.S, shape.f);
   for (Estimate& estimate : *estimates) {
-    estimate.memory.push_back(scratch(parts_name, mul(images, moments_parts(shape)), sizeof(Moments)));
-    estimate.memory.push_back(scratch(factors_name, images, sizeof(ImageFactors)));
+    estimate.memory.push_back(scratch(parts_name, mul(channels, moments_parts(shape)), sizeof(Moments)));
+    estimate.memory.push_back(scratch(factors_name, channels, sizeof(ChannelFactors)));
     const auto read = static_cast<double>(tensor_bytes(shape, estimate.in));
     estimate.time =
         modelled_time(spec, 0.0, tensor_traffic(problem, estimate.in, estimate.out) + (reads - 1.0) * read, 3);

@@ -1,9 +1,9 @@
 // cuda.conv.fft: convolution by FFT in overlap-save tiles, planar float32. Chunks of tiles pass through transforms
 // (cuFFT), one complex matrix product per frequency (cuBLAS) and transforms back. The published GPU primitive
-// (ZNNi III.C, Table II) transforms whole images and multiplies pointwise; tiles make the kernels' spectra small enough
-// to keep and the products large enough for the arithmetic units, and bound the scratch.
-// Settings: tile (edge), chunk (MiB of spectra), keep (spectra of kernels stay in memory), tf32 (products in TF32),
-// tf32x3 (products on the same units, as exact as in float32: primitives/gpu/complex_mma.hpp).
+// (ZNNi III.C, Table II) transforms the whole input and multiplies pointwise; tiles make the kernels' spectra small
+// enough to keep and the products large enough for the arithmetic units, and bound the scratch. Settings: tile (edge),
+// chunk (MiB of spectra), keep (spectra of kernels stay in memory), tf32 (products in TF32), tf32x3 (products on the
+// same units, as exact as in float32: primitives/gpu/complex_mma.hpp).
 #include <algorithm>
 #include <array>
 

@@ -23,7 +23,7 @@ namespace znni::cuda {
   double rate = share_of_float32 * spec.flops_per_second;
   if (setting(variant, "tf32", 0) == 1) rate = share_of_tf32 * tf32;
   if (setting(variant, "tf32x3", 0) == 1) {
-    rate = share_of_split * tf32 * product_share(tiling.images, tiling.images_out, tiling.chunk_tiles);
+    rate = share_of_split * tf32 * product_share(tiling.channels, tiling.channels_out, tiling.chunk_tiles);
   }
   return fft_product_flops(tiling) / rate;
 }

@@ -6,7 +6,7 @@
 namespace znni::cuda {
 namespace {
 
-template <class T, int images>
+template <class T, int channels>
 __global__ void direct(const DirectArg arg, const T* __restrict__ in, const T* __restrict__ residual,
                        const float* __restrict__ weights, const float* __restrict__ bias, T* __restrict__ out) {
   const DirectData<T> data{in, residual, weights, bias, out};
@@ -16,34 +16,34 @@ __global__ void direct(const DirectArg arg, const T* __restrict__ in, const T* _
   for (Index index = static_cast<Index>(blockIdx.x) * blockDim.y + threadIdx.y; index < rows; index += step) {
     const Row row = row_at(arg.rows, index);
     for (int element = static_cast<int>(threadIdx.x); element < elements; element += static_cast<int>(blockDim.x)) {
-      direct_element<DeviceMath, T, images>(arg, row, element, data);
+      direct_element<DeviceMath, T, channels>(arg, row, element, data);
     }
   }
 }
 
-template <class T, int images>
+template <class T, int channels>
 cudaError_t launch(const DirectArg& arg, const DirectData<void>& data, cudaStream_t stream) {
   const BlockShape block = block_for(row_elements(arg.rows));
-  return launch_kernel(direct<T, images>, blocks_for(row_count(arg.rows), block.y), dim3(block.x, block.y), stream, arg,
-                       static_cast<const T*>(data.in), static_cast<const T*>(data.residual), data.weights, data.bias,
-                       static_cast<T*>(data.out));
+  return launch_kernel(direct<T, channels>, blocks_for(row_count(arg.rows), block.y), dim3(block.x, block.y), stream,
+                       arg, static_cast<const T*>(data.in), static_cast<const T*>(data.residual), data.weights,
+                       data.bias, static_cast<T*>(data.out));
 }
 
 template <class T>
-cudaError_t launch(const DirectArg& arg, int images, const DirectData<void>& data, cudaStream_t stream) {
-  if (images == 4) return launch<T, 4>(arg, data, stream);
-  if (images == 1) return launch<T, 1>(arg, data, stream);
+cudaError_t launch(const DirectArg& arg, int channels, const DirectData<void>& data, cudaStream_t stream) {
+  if (channels == 4) return launch<T, 4>(arg, data, stream);
+  if (channels == 1) return launch<T, 1>(arg, data, stream);
   return cudaErrorInvalidValue;
 }
 
 }  // namespace
 
-cudaError_t launch_direct(const DirectArg& arg, Storage storage, int images, const DirectData<void>& data,
+cudaError_t launch_direct(const DirectArg& arg, Storage storage, int channels, const DirectData<void>& data,
                           cudaStream_t stream) {
   switch (storage) {
-    case Storage::f32: return launch<float>(arg, images, data, stream);
-    case Storage::f16: return launch<Half>(arg, images, data, stream);
-    case Storage::bf16: return launch<Bfloat>(arg, images, data, stream);
+    case Storage::f32: return launch<float>(arg, channels, data, stream);
+    case Storage::f16: return launch<Half>(arg, channels, data, stream);
+    case Storage::bf16: return launch<Bfloat>(arg, channels, data, stream);
     case Storage::u8: break;
   }
   return cudaErrorInvalidValue;

@@ -8,9 +8,9 @@
 
 namespace znni::cuda {
 
-// Launches a convolution of tensors of `storage`, by blocks of `images`: 1 or 4. `residual` may be null. Returns the
+// Launches a convolution of tensors of `storage`, by blocks of `channels`: 1 or 4. `residual` may be null. Returns the
 // launch's status.
-cudaError_t launch_direct(const DirectArg& arg, Storage storage, int images, const DirectData<void>& data,
+cudaError_t launch_direct(const DirectArg& arg, Storage storage, int channels, const DirectData<void>& data,
                           cudaStream_t stream);
 
 }  // namespace znni::cuda

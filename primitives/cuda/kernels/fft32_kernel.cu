@@ -78,14 +78,14 @@ cudaError_t launch_fft32(const TileArg& arg, Index tiles, const float* tensor, f
   const Index blocks = plane_count(arg, tiles);
   if (too_many(blocks)) return cudaErrorInvalidValue;
   const cudaError_t launched = launch_kernel(planes, static_cast<unsigned>(blocks), plane_threads, stream, arg,
-                                             tiles * arg.images, tensor, reinterpret_cast<Complex*>(spectra));
+                                             tiles * arg.channels, tensor, reinterpret_cast<Complex*>(spectra));
   if (launched != cudaSuccess) return launched;
-  return launch_depth<-1>(tiles * arg.images, fft32_points, spectra, stream);
+  return launch_depth<-1>(tiles * arg.channels, fft32_points, spectra, stream);
 }
 
 cudaError_t launch_fft32_kernels(const KernelTileArg& arg, const float* kernels, float2* spectra, cudaStream_t stream) {
   TileArg as_tiles;  // all pairs as channels of one tile that lies in no tensor
-  as_tiles.images = arg.pairs;
+  as_tiles.channels = arg.pairs;
   as_tiles.row_extent = arg.tile;
   const Index blocks = plane_count(as_tiles, 1);
   if (too_many(blocks)) return cudaErrorInvalidValue;
@@ -99,10 +99,11 @@ cudaError_t launch_fft32_back(const TileArg& arg, const TileEnd& end, Index tile
                               cudaStream_t stream) {
   const Index blocks = plane_count(arg, tiles);
   if (too_many(blocks)) return cudaErrorInvalidValue;
-  const cudaError_t launched = launch_depth<1>(tiles * arg.images, static_cast<int>(arg.row_extent.z), spectra, stream);
+  const cudaError_t launched =
+      launch_depth<1>(tiles * arg.channels, static_cast<int>(arg.row_extent.z), spectra, stream);
   if (launched != cudaSuccess) return launched;
-  return launch_kernel(planes_back, static_cast<unsigned>(blocks), plane_threads, stream, arg, end, tiles * arg.images,
-                       reinterpret_cast<const Complex*>(spectra), tensor);
+  return launch_kernel(planes_back, static_cast<unsigned>(blocks), plane_threads, stream, arg, end,
+                       tiles * arg.channels, reinterpret_cast<const Complex*>(spectra), tensor);
 }
 
 }  // namespace znni::cuda

@@ -24,7 +24,7 @@ __global__ void write_tiles(const TileArg arg, const TileEnd end, const float* _
     const Index residual = row.voxels > 0 ? residual_row(arg, end, row, index) : 0;
     for (int x = static_cast<int>(threadIdx.x); x < row.voxels; x += static_cast<int>(blockDim.x)) {
       tensor[row.in_tensor + x * arg.steps.x] =
-          tile_end<DeviceMath>(end, tiles[row.in_tile + x], row.image, residual + x * end.residual_steps.x);
+          tile_end<DeviceMath>(end, tiles[row.in_tile + x], row.channel, residual + x * end.residual_steps.x);
     }
   }
 }

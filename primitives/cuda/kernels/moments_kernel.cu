@@ -24,22 +24,22 @@ __global__ void __launch_bounds__(moments_threads)
   const MomentsBlock block = moments_block(arg, blockIdx.x);
   shared[thread] = moments_of_thread(arg, block, thread, in);
   join_threads(arg.joining, arg.lanes, shared);
-  if (thread < arg.lanes && block.image + thread < arg.images) {
+  if (thread < arg.lanes && block.channel + thread < arg.channels) {
     parts[moments_place(arg, block, thread)] = shared[thread];
   }
 }
 
 __global__ void __launch_bounds__(moments_threads)
-    groups(const GroupsArg arg, const Moments* __restrict__ parts, ImageFactors* __restrict__ factors) {
+    groups(const GroupsArg arg, const Moments* __restrict__ parts, ChannelFactors* __restrict__ factors) {
   __shared__ Moments shared[moments_threads];
   const int thread = static_cast<int>(threadIdx.x);
-  const Index of_group = arg.images / arg.groups;
+  const Index of_group = arg.channels / arg.groups;
   const Index group = blockIdx.x;
   shared[thread] = moments_of_group(arg, group, thread, parts);
   join_threads(arg.joining, 1, shared);
   for (Index i = thread; i < of_group; i += moments_threads) {
-    const Index image = group % arg.groups * of_group + i;
-    factors[group * of_group + i] = factors_of<DeviceMath>(arg, image, shared[0]);
+    const Index channel = group % arg.groups * of_group + i;
+    factors[group * of_group + i] = factors_of<DeviceMath>(arg, channel, shared[0]);
   }
 }
 
@@ -84,7 +84,7 @@ cudaError_t launch_moments(const MomentsArg& arg, Storage storage, const void* i
   return cudaErrorInvalidValue;
 }
 
-cudaError_t launch_groups(const GroupsArg& arg, const Moments* parts, ImageFactors* factors, cudaStream_t stream) {
+cudaError_t launch_groups(const GroupsArg& arg, const Moments* parts, ChannelFactors* factors, cudaStream_t stream) {
   const Index blocks = arg.S * arg.groups;
   if (blocks < 1 || blocks > max_moments_blocks) return cudaErrorInvalidValue;
   return launch_kernel(groups, static_cast<unsigned>(blocks), moments_threads, stream, arg, parts, factors);

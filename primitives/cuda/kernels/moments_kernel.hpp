@@ -12,7 +12,7 @@ namespace znni::cuda {
 cudaError_t launch_moments(const MomentsArg& arg, Storage storage, const void* in, Moments* parts, cudaStream_t stream);
 
 // Launches the factors of each channel of its group's parts: factors[S][channels].
-cudaError_t launch_groups(const GroupsArg& arg, const Moments* parts, ImageFactors* factors, cudaStream_t stream);
+cudaError_t launch_groups(const GroupsArg& arg, const Moments* parts, ChannelFactors* factors, cudaStream_t stream);
 
 // Launches the last pass. arg.width is 1, or 16 bytes' worth of `storage` if all pointers and steps allow it.
 cudaError_t launch_factors(const FactorsArg& arg, Storage storage, cudaStream_t stream);

@@ -15,21 +15,22 @@ __global__ void reorder(const ReorderArg arg, const From* __restrict__ from, To*
   const int fast = static_cast<int>(threadIdx.x);
   for (Index index = blockIdx.x; index < reorder_rows(arg); index += gridDim.x) {
     const ReorderRow row = reorder_row(arg, index);
-    for (Index image0 = 0; image0 < arg.images; image0 += edge) {
+    for (Index channel0 = 0; channel0 < arg.channels; channel0 += edge) {
       for (Index x0 = 0; x0 < arg.n.x; x0 += edge) {
         for (int slow = static_cast<int>(threadIdx.y); slow < edge; slow += edge_rows) {
-          const int image = arg.from_planar ? slow : fast;
+          const int channel = arg.from_planar ? slow : fast;
           const int x = arg.from_planar ? fast : slow;
-          if (image0 + image < arg.images && x0 + x < arg.n.x) {
-            square[image][x] = from[row.from + (image0 + image) * arg.from.f + (x0 + x) * arg.from.x];
+          if (channel0 + channel < arg.channels && x0 + x < arg.n.x) {
+            square[channel][x] = from[row.from + (channel0 + channel) * arg.from.f + (x0 + x) * arg.from.x];
           }
         }
         __syncthreads();
         for (int slow = static_cast<int>(threadIdx.y); slow < edge; slow += edge_rows) {
-          const int image = arg.to_planar ? slow : fast;
+          const int channel = arg.to_planar ? slow : fast;
           const int x = arg.to_planar ? fast : slow;
-          if (image0 + image < arg.images && x0 + x < arg.n.x) {
-            to[row.to + (image0 + image) * arg.to.f + (x0 + x) * arg.to.x] = converted<From, To>(square[image][x]);
+          if (channel0 + channel < arg.channels && x0 + x < arg.n.x) {
+            to[row.to + (channel0 + channel) * arg.to.f + (x0 + x) * arg.to.x] =
+                converted<From, To>(square[channel][x]);
           }
         }
         __syncthreads();  // before the square is filled again

@@ -13,7 +13,7 @@ enum class Across : int { softmax, log_softmax, arg_max, arg_max_last, norm };
 
 struct AcrossArg {
   Index S = 1;
-  Index images = 1;  // of the input
+  Index channels = 1;  // of the input
   Extent n;
   Steps in;
   Steps out;
@@ -25,15 +25,15 @@ struct AcrossArg {
 template <class Math, class T>
 constexpr void softmax_voxel(const AcrossArg& arg, const T* from, T* to) {
   float most = widen(from[0]);
-  for (Index j = 1; j < arg.images; ++j) {
+  for (Index j = 1; j < arg.channels; ++j) {
     const float value = widen(from[j * arg.in.f]);
     most = value > most ? value : most;
   }
   float sum = 0.0F;
-  for (Index j = 0; j < arg.images; ++j) sum += Math::exp(widen(from[j * arg.in.f]) - most);
+  for (Index j = 0; j < arg.channels; ++j) sum += Math::exp(widen(from[j * arg.in.f]) - most);
   const bool logarithm = arg.kind == Across::log_softmax;
   const float log_of_sum = logarithm ? Math::log1p(sum - 1.0F) : 0.0F;  // the largest channel adds 1
-  for (Index j = 0; j < arg.images; ++j) {
+  for (Index j = 0; j < arg.channels; ++j) {
     const float below = widen(from[j * arg.in.f]) - most;
     to[j * arg.out.f] = narrow(logarithm ? below - log_of_sum : Math::exp(below) / sum, T());
   }
@@ -46,7 +46,7 @@ constexpr void arg_max_voxel(const AcrossArg& arg, const T* from, T* to) {
   const bool last = arg.kind == Across::arg_max_last;
   float most = widen(from[0]);
   float number = 0.0F;
-  for (Index j = 1; j < arg.images; ++j) {
+  for (Index j = 1; j < arg.channels; ++j) {
     const float value = widen(from[j * arg.in.f]);
     if (value > most || (last && value == most) || value != value) {
       most = value;
@@ -61,13 +61,13 @@ template <class Math, class T>
 constexpr void channel_norm_voxel(const AcrossArg& arg, const T* from, T* to) {
   const auto at = [&](Index j) { return static_cast<double>(widen(from[j * arg.in.f])); };
   double mean = 0.0;
-  for (Index j = 0; j < arg.images; ++j) mean += at(j);
-  mean /= static_cast<double>(arg.images);
+  for (Index j = 0; j < arg.channels; ++j) mean += at(j);
+  mean /= static_cast<double>(arg.channels);
   double squares = 0.0;
-  for (Index j = 0; j < arg.images; ++j) squares += (at(j) - mean) * (at(j) - mean);
-  const double variance = squares / static_cast<double>(arg.images);
+  for (Index j = 0; j < arg.channels; ++j) squares += (at(j) - mean) * (at(j) - mean);
+  const double variance = squares / static_cast<double>(arg.channels);
   const double inverse = 1.0 / Math::sqrt(variance + static_cast<double>(arg.epsilon));
-  for (Index j = 0; j < arg.images; ++j) {
+  for (Index j = 0; j < arg.channels; ++j) {
     to[j * arg.out.f] = narrow(static_cast<float>((at(j) - mean) * inverse), T());
   }
 }

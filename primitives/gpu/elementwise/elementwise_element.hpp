@@ -12,7 +12,7 @@ namespace znni::cuda {
 inline constexpr int max_inputs = 8;
 
 // Device memory, one float per channel.
-struct PerImage {
+struct PerChannel {
   const float* scale = nullptr;   // null: ones
   const float* shift = nullptr;   // null: zeros
   const float* slopes = nullptr;  // null: ones
@@ -27,7 +27,7 @@ struct ElementwiseArg {
   RowSteps out_steps;
   const void* in[max_inputs] = {};  // may be `out` itself
   void* out = nullptr;
-  PerImage of;
+  PerChannel of;
   Act act = Act::none;
   float alpha = 0.0F;
 };
@@ -37,23 +37,23 @@ template <class Math, class T, int width>
 constexpr void elementwise_element(const ElementwiseArg& arg, const Row& row, int element) {
   const int slow = element / arg.rows.fast;
   const int fast = element % arg.rows.fast;
-  const Index first_image = arg.planar ? row.image : static_cast<Index>(fast) * width;
+  const Index first_channel = arg.planar ? row.channel : static_cast<Index>(fast) * width;
   float sums[width] = {};
   for (int input = 0; input < arg.inputs; ++input) {
     const RowSteps& steps = arg.in_steps[input];
     const auto* from = static_cast<const Lanes<T, width>*>(arg.in[input]);
     const Lanes<T, width> value = from[offset_of(steps, row) + element_offset(steps, slow, fast)];
     for (int w = 0; w < width; ++w) {
-      const Index image = arg.planar ? first_image : first_image + w;
-      const float factor = input == 0 && arg.of.scale != nullptr ? arg.of.scale[image] : 1.0F;
-      const float shift = input == 0 && arg.of.shift != nullptr ? arg.of.shift[image] : 0.0F;
+      const Index channel = arg.planar ? first_channel : first_channel + w;
+      const float factor = input == 0 && arg.of.scale != nullptr ? arg.of.scale[channel] : 1.0F;
+      const float shift = input == 0 && arg.of.shift != nullptr ? arg.of.shift[channel] : 0.0F;
       sums[w] += factor * widen(value.lane[w]) + shift;
     }
   }
   Lanes<T, width> result = {};
   if (arg.of.slopes != nullptr) {
     for (int w = 0; w < width; ++w) {
-      const float slope = arg.of.slopes[arg.planar ? first_image : first_image + w];
+      const float slope = arg.of.slopes[arg.planar ? first_channel : first_channel + w];
       sums[w] = sums[w] < 0.0F ? slope * sums[w] : sums[w];
     }
   }

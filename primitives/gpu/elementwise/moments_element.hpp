@@ -38,7 +38,7 @@ constexpr Moments joined(Joining joining, const Moments& a, const Moments& b) {
 // Parts of channels: some rows (z, y) of voxels of `lanes` channels for each block.
 struct MomentsArg {
   Index S = 1;
-  Index images = 1;
+  Index channels = 1;
   Extent n;
   Steps in;
   Index rows = 1;  // of a part
@@ -48,12 +48,12 @@ struct MomentsArg {
   Joining joining = Joining::sums;
 };
 
-constexpr Index moments_tiles(const MomentsArg& arg) { return ceil_div(arg.images, arg.lanes); }
+constexpr Index moments_tiles(const MomentsArg& arg) { return ceil_div(arg.channels, arg.lanes); }
 constexpr Index moments_blocks(const MomentsArg& arg) { return arg.S * moments_tiles(arg) * arg.parts; }
 
 struct MomentsBlock {
   Index s = 0;
-  Index image = 0;  // the first
+  Index channel = 0;  // the first
   Index part = 0;
 };
 constexpr MomentsBlock moments_block(const MomentsArg& arg, Index index) {
@@ -65,15 +65,15 @@ constexpr MomentsBlock moments_block(const MomentsArg& arg, Index index) {
 // Adds up the voxels of one thread: every so many along x and of the part's rows.
 template <class T>
 constexpr Moments moments_of_thread(const MomentsArg& arg, const MomentsBlock& block, int thread, const T* in) {
-  const Index image = block.image + thread % arg.lanes;
+  const Index channel = block.channel + thread % arg.lanes;
   const int beside = arg.lanes * arg.x_lanes;
   Moments own = no_moments(arg.joining);
-  if (image >= arg.images) return own;
+  if (channel >= arg.channels) return own;
   const Index all = arg.n.z * arg.n.y;
   const Index end = (block.part + 1) * arg.rows < all ? (block.part + 1) * arg.rows : all;
   for (Index row = block.part * arg.rows + thread / beside; row < end; row += moments_threads / beside) {
     const T* const from =
-        in + block.s * arg.in.S + image * arg.in.f + row / arg.n.y * arg.in.z + row % arg.n.y * arg.in.y;
+        in + block.s * arg.in.S + channel * arg.in.f + row / arg.n.y * arg.in.z + row % arg.n.y * arg.in.y;
     for (Index x = thread / arg.lanes % arg.x_lanes; x < arg.n.x; x += arg.x_lanes) {
       own = joined(arg.joining, own, moments_of(widen(from[x * arg.in.x])));
     }
@@ -83,11 +83,11 @@ constexpr Moments moments_of_thread(const MomentsArg& arg, const MomentsBlock& b
 
 // Returns where the part of a channel stands: [S][channels][parts].
 constexpr Index moments_place(const MomentsArg& arg, const MomentsBlock& block, int lane) {
-  return ((block.s * arg.images + block.image + lane) * arg.parts) + block.part;
+  return ((block.s * arg.channels + block.channel + lane) * arg.parts) + block.part;
 }
 
 // The number that is subtracted from a channel, the factor of the rest, and the number that is added.
-struct ImageFactors {
+struct ChannelFactors {
   float mean = 0.0F;
   float scale = 0.0F;
   float shift = 0.0F;
@@ -96,7 +96,7 @@ struct ImageFactors {
 // A block for each group of neighbouring channels of an input.
 struct GroupsArg {
   Index S = 1;
-  Index images = 1;
+  Index channels = 1;
   Index groups = 1;    // divides channels
   Index parts = 1;     // of a channel
   double count = 1.0;  // voxels of a group
@@ -107,7 +107,7 @@ struct GroupsArg {
 };
 
 constexpr Moments moments_of_group(const GroupsArg& arg, Index group, int thread, const Moments* parts) {
-  const Index count = arg.images / arg.groups * arg.parts;
+  const Index count = arg.channels / arg.groups * arg.parts;
   Moments own = no_moments(arg.joining);
   for (Index i = thread; i < count; i += moments_threads) own = joined(arg.joining, own, parts[group * count + i]);
   return own;
@@ -115,7 +115,7 @@ constexpr Moments moments_of_group(const GroupsArg& arg, Index group, int thread
 
 // Makes the factors of one channel of a group of which `total` was added up.
 template <class Math>
-constexpr ImageFactors factors_of(const GroupsArg& arg, Index image, const Moments& total) {
+constexpr ChannelFactors factors_of(const GroupsArg& arg, Index channel, const Moments& total) {
   if (arg.scale == nullptr) {
     const double pooled = arg.joining == Joining::largest ? total.values : total.values / arg.count;
     return {0.0F, 0.0F, static_cast<float>(pooled)};
@@ -123,8 +123,8 @@ constexpr ImageFactors factors_of(const GroupsArg& arg, Index image, const Momen
   const double mean = total.values / arg.count;
   const double spread = total.squares / arg.count - mean * mean;
   const double inverse = 1.0 / Math::sqrt((spread > 0.0 ? spread : 0.0) + arg.epsilon);
-  return {static_cast<float>(mean), static_cast<float>(static_cast<double>(arg.scale[image]) * inverse),
-          arg.shift[image]};
+  return {static_cast<float>(mean), static_cast<float>(static_cast<double>(arg.scale[channel]) * inverse),
+          arg.shift[channel]};
 }
 
 // The last pass: out = activation(scale (in - mean) + shift), of which a pooling has the shift alone.
@@ -136,8 +136,8 @@ struct FactorsArg {
   RowSteps out_steps;
   const void* in = nullptr;  // null: a pooling
   void* out = nullptr;
-  const ImageFactors* factors = nullptr;  // [S][channels]
-  Index images = 1;
+  const ChannelFactors* factors = nullptr;  // [S][channels]
+  Index channels = 1;
   Act act = Act::none;
   float alpha = 0.0F;
 };
@@ -147,15 +147,15 @@ template <class Math, class T, int width>
 constexpr void factors_element(const FactorsArg& arg, const Row& row, int element) {
   const int slow = element / arg.rows.fast;
   const int fast = element % arg.rows.fast;
-  const ImageFactors* const own =
-      arg.factors + row.s * arg.images + (arg.planar ? row.image : static_cast<Index>(fast) * width);
+  const ChannelFactors* const own =
+      arg.factors + row.s * arg.channels + (arg.planar ? row.channel : static_cast<Index>(fast) * width);
   Lanes<T, width> value = {};
   if (arg.in != nullptr) {
     const auto* const from = static_cast<const Lanes<T, width>*>(arg.in);
     value = from[offset_of(arg.in_steps, row) + element_offset(arg.in_steps, slow, fast)];
   }
   for (int w = 0; w < width; ++w) {
-    const ImageFactors& of = own[arg.planar ? 0 : w];
+    const ChannelFactors& of = own[arg.planar ? 0 : w];
     const float rest = arg.in != nullptr ? of.scale * (widen(value.lane[w]) - of.mean) : 0.0F;
     value.lane[w] = narrow(activate<Math>(arg.act, arg.alpha, rest + of.shift), T());
   }

@@ -25,7 +25,7 @@ int power_of_two(std::int64_t count, int most) {
 GroupsArg groups_arg(const Shape5& shape, std::int64_t groups, Joining joining) {
   GroupsArg arg;
   arg.S = shape.S;
-  arg.images = shape.f;
+  arg.channels = shape.f;
   arg.groups = groups;
   arg.parts = moments_parts(shape);
   arg.count = static_cast<double>(mul(shape.f / groups, voxels(shape.n)));
@@ -41,7 +41,7 @@ MomentsArg moments_arg(const TensorView& in, Joining joining) {
   const bool planar = in.format.layout == Layout::planar;
   MomentsArg arg;
   arg.S = in.shape.S;
-  arg.images = in.shape.f;
+  arg.channels = in.shape.f;
   arg.n = extent_of(in.shape.n);
   arg.in = steps_of(in.strides);
   arg.rows = rows_of_part(in.shape);
@@ -62,7 +62,7 @@ GroupsArg groups_arg(const GlobalPoolProblem& pool) {
   return groups_arg(pool.in, pool.in.f, pool.kind == PoolKind::max ? Joining::largest : Joining::sums);
 }
 
-FactorsArg factors_arg(const TensorView* in, const TensorView& out, const ImageFactors* factors,
+FactorsArg factors_arg(const TensorView* in, const TensorView& out, const ChannelFactors* factors,
                        Activation activation) {
   const std::array<TensorView, 2> views = {in != nullptr ? *in : out, out};
   FactorsArg arg;
@@ -74,7 +74,7 @@ FactorsArg factors_arg(const TensorView* in, const TensorView& out, const ImageF
   arg.in = in != nullptr ? in->data : nullptr;
   arg.out = out.data;
   arg.factors = factors;
-  arg.images = out.shape.f;
+  arg.channels = out.shape.f;
   arg.act = act_of(activation.kind);
   arg.alpha = activation.alpha;
   return arg;

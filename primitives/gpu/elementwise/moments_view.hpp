@@ -16,7 +16,7 @@ namespace znni::cuda {
 [[nodiscard]] GroupsArg groups_arg(const GlobalPoolProblem& pool);
 
 // Returns the argument of the last pass. `in`: nullptr for a pooling, which reads nothing again.
-[[nodiscard]] FactorsArg factors_arg(const TensorView* in, const TensorView& out, const ImageFactors* factors,
+[[nodiscard]] FactorsArg factors_arg(const TensorView* in, const TensorView& out, const ChannelFactors* factors,
                                      Activation activation);
 
 }  // namespace znni::cuda

@@ -12,7 +12,7 @@ struct MultiplyArg {
   bool planar = true;
   int width = 1;  // elements per vector
   bool divides = false;
-  bool one_image = false;  // channels last: all elements of a voxel share one of `other`, whose steps count elements
+  bool one_channel = false;  // channels last: all elements of a voxel share one of `other`, whose steps count elements
   RowSteps in_steps;
   RowSteps other_steps;
   RowSteps out_steps;
@@ -24,7 +24,7 @@ struct MultiplyArg {
 // Returns the vector of `other` at element `at`, or `width` copies of that element.
 template <class T, int width>
 constexpr Lanes<T, width> factor_at(const MultiplyArg& arg, Index at) {
-  if (!arg.one_image) return static_cast<const Lanes<T, width>*>(arg.other)[at];
+  if (!arg.one_channel) return static_cast<const Lanes<T, width>*>(arg.other)[at];
   Lanes<T, width> factor = {};
   for (int w = 0; w < width; ++w) factor.lane[w] = static_cast<const T*>(arg.other)[at];
   return factor;

@@ -10,7 +10,7 @@ namespace znni::cuda {
 // contiguous in the source. They are written along the one that is contiguous in the destination.
 struct ReorderArg {
   Index S = 1;
-  Index images = 1;
+  Index channels = 1;
   Extent n;
   Steps from;
   Steps to;

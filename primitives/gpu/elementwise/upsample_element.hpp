@@ -16,8 +16,8 @@ struct UpsampleArg {
   Upsampling kind = Upsampling::nearest;
   Extent n;  // of the input
   Extent factor;
-  Index images = 1;  // of the output, in vectors where they lie side by side
-  Steps in;          // in vectors
+  Index channels = 1;  // of the output, in vectors where they lie side by side
+  Steps in;            // in vectors
   RowSteps out;
 };
 
@@ -60,7 +60,7 @@ constexpr UpsampleRow upsample_row(const UpsampleArg& arg, Index index) {
   UpsampleRow made;
   made.z = upsample_place(arg.kind, arg.n.z, arg.factor.z, row.z);
   made.y = upsample_place(arg.kind, arg.n.y, arg.factor.y, row.y);
-  made.in = row.s * arg.in.S + row.image * arg.in.f;
+  made.in = row.s * arg.in.S + row.channel * arg.in.f;
   made.out = offset_of(arg.out, row);
   made.phase = (row.z % arg.factor.z * arg.factor.y + row.y % arg.factor.y) * arg.factor.x;
   return made;
@@ -99,7 +99,7 @@ constexpr void upsample_element(const UpsampleArg& arg, const UpsampleRow& row, 
   const auto factor = static_cast<int>(arg.factor.x);
   const UpsamplePlace x = upsample_place(arg.kind, static_cast<int>(arg.n.x), factor, v);
   const Lanes<T, width>* from = in + row.in + (arg.planar ? 0 : fast * arg.in.f);
-  if (arg.kind == Upsampling::shuffle) from += (row.phase + v % factor) * arg.images * arg.in.f;
+  if (arg.kind == Upsampling::shuffle) from += (row.phase + v % factor) * arg.channels * arg.in.f;
   Lanes<T, width>& to = out[row.out + element_offset(arg.out, slow, fast)];
   if (arg.kind == Upsampling::nearest || arg.kind == Upsampling::shuffle) {
     to = from[row.z.near * arg.in.z + row.y.near * arg.in.y + x.near * arg.in.x];

@@ -11,7 +11,7 @@ UpsampleArg upsample_arg(const UpsampleProblem& upsample, const TensorView& in, 
   arg.kind = static_cast<Upsampling>(upsample.kind);
   arg.n = extent_of(in.shape.n);
   arg.factor = extent_of(upsample.factor);
-  arg.images = arg.planar ? out.shape.f : out.shape.f / width;
+  arg.channels = arg.planar ? out.shape.f : out.shape.f / width;
   arg.in = steps_of(in, width);
   arg.out = row_steps_of(out, width);
   return arg;

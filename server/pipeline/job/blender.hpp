@@ -31,7 +31,7 @@ class Blender {
   void write(const OutputSlab& slab, Executor& executor);
 
  private:
-  [[nodiscard]] float* row(std::int64_t image, std::int64_t z, std::int64_t y);
+  [[nodiscard]] float* row(std::int64_t channel, std::int64_t z, std::int64_t y);
 
   Shape5 output_;
   Vec3 window_;

@@ -15,7 +15,7 @@ std::int64_t patch_total(const PatchGrid& grid) { return static_cast<std::int64_
 }  // namespace
 
 TensorView entries_of(TensorView in, std::int64_t first, std::int64_t count) {
-  in.data = in.image(first, 0);
+  in.data = in.channel(first, 0);
   in.shape.S = count;
   return in;
 }

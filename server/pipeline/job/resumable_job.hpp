@@ -17,8 +17,8 @@ class RisingSource final : public PlaneSource {
   void want(const PlaneRange& planes) override;
   [[nodiscard]] bool here() const override { return source_.here(); }
   [[nodiscard]] Result<void> wait(const std::stop_token& stop) override { return source_.wait(stop); }
-  [[nodiscard]] const std::byte* plane(std::int64_t image, std::int64_t z) const override {
-    return source_.plane(image, z);
+  [[nodiscard]] const std::byte* plane(std::int64_t channel, std::int64_t z) const override {
+    return source_.plane(channel, z);
   }
 
  private:

@@ -38,10 +38,10 @@ Result<void> HostStage::run(float* input, const TensorView& output, std::int64_t
     if (Result<void> ran = segment_.run_micro_batch(from, own, pass * design().micro_batches() + micro_batch, stop);
         !ran)
       return ran;
-    for (std::int64_t image = 0; image < own.shape.S * own.shape.f; ++image) {
-      const std::int64_t s = image / own.shape.f;
-      const std::int64_t j = image % own.shape.f;
-      std::copy_n(own.image(s, j), voxels(own.shape.n), output.image(place_of_output(design(), micro_batch, s), j));
+    for (std::int64_t channel = 0; channel < own.shape.S * own.shape.f; ++channel) {
+      const std::int64_t s = channel / own.shape.f;
+      const std::int64_t j = channel % own.shape.f;
+      std::copy_n(own.channel(s, j), voxels(own.shape.n), output.channel(place_of_output(design(), micro_batch, s), j));
     }
   }
   return {};
@@ -100,12 +100,12 @@ Result<void> GpuStage::run_micro_batches(const float* input, float* output, std:
 // Sends the new planes of every channel behind its planes of earlier steps.
 Result<void> GpuStage::send(std::int64_t micro_batch, const float* input, Slot& slot) {
   const Shape5& in = design().micro_batch_input();
-  const std::int64_t image = tensor_bytes({1, 1, in.n}, {});
+  const std::int64_t channel = tensor_bytes({1, 1, in.n}, {});
   const std::int64_t with_history = tensor_bytes({1, 1, design().micro_batch_tensor().n}, {});
   const auto* const from = reinterpret_cast<const std::byte*>(input + micro_batch * elements(in));
-  std::byte* const to = slot.input.data() + with_history - image;
-  const CopyRows rows = with_history == image ? CopyRows{tensor_bytes(in, {}), 1, 0, 0}
-                                              : CopyRows{image, in.S * in.f, with_history, image};
+  std::byte* const to = slot.input.data() + with_history - channel;
+  const CopyRows rows = with_history == channel ? CopyRows{tensor_bytes(in, {}), 1, 0, 0}
+                                                : CopyRows{channel, in.S * in.f, with_history, channel};
   if (Result<void> sent = accelerator_->upload(Stream::upload, to, from, rows); !sent) return sent;
   if (Result<void> marked = accelerator_->record(Stream::upload, slot.filled); !marked) return marked;
   return accelerator_->wait(Stream::compute, slot.filled);

@@ -8,7 +8,7 @@
 
 #include "server/rpc/base/client_text.hpp"
 #include "server/rpc/base/find_room.hpp"
-#include "server/rpc/inference/image_output.hpp"
+#include "server/rpc/inference/channel_output.hpp"
 #include "server/rpc/messages/datatypes.hpp"
 #include "server/rpc/messages/tensor_input.hpp"
 
@@ -175,7 +175,7 @@ void add_outputs(const AdmittedInfer& admitted, ModelInferResponse& response) {
   }
 }
 
-VolumeJob make_job(const VolumeView& input, const AdmittedInfer& admitted, ImageOutput& output) {
+VolumeJob make_job(const VolumeView& input, const AdmittedInfer& admitted, ChannelOutput& output) {
   VolumeJob job;
   job.input.volume = input;
   job.schedule.model = admitted.model.number;
@@ -192,7 +192,7 @@ VolumeJob make_job(const VolumeView& input, const AdmittedInfer& admitted, Image
 // Returns the bytes of the slabs of one job.
 std::int64_t slab_bytes(const AdmittedInfer& admitted) {
   const JobEstimate& estimate = admitted.estimate;
-  return mul(ImageOutput::block_bytes(admitted.output, estimate.slab_planes), estimate.slabs);
+  return mul(ChannelOutput::block_bytes(admitted.output, estimate.slab_planes), estimate.slabs);
 }
 
 // Reserves memory for as many jobs at a time as share a batch of the engine, or for those that there is memory for: at
@@ -201,7 +201,7 @@ Result<void> reserve_blocks(AdmittedInfer& admitted) {
   const JobEstimate& estimate = admitted.estimate;
   const std::int64_t wanted =
       std::min(estimate.entries > 0 ? estimate.batch / estimate.entries : 1, admitted.request.batch);
-  const std::int64_t bytes = ImageOutput::block_bytes(admitted.output, estimate.slab_planes);
+  const std::int64_t bytes = ChannelOutput::block_bytes(admitted.output, estimate.slab_planes);
   for (admitted.together = 0; admitted.together < wanted; ++admitted.together) {
     const Result<void> reserved = bytes > 0 ? admitted.blocks->reserve(bytes, estimate.slabs) : Result<void>();
     if (!reserved) return admitted.together > 0 ? Result<void>() : reserved;
@@ -232,7 +232,7 @@ Result<void> look_and_lease(const ModelInferRequest& request, ModelServer& serve
   if (estimate->output.f != admitted.model.f_out) return was_reloaded(admitted.model);
   admitted.estimate = *std::move(estimate);
   admitted.output = {admitted.estimate.output.f, admitted.estimate.output.n, checked.parameters.output_type,
-                     VolumeOrder::image_major};
+                     VolumeOrder::channel_major};
   if (Result<void> found = find_regions(terms, admitted); !found) return found;
   if (admitted.output_regions.empty()) {
     Result<void> fits = check_response_size(admitted, response_bytes(admitted), terms.max_response_bytes);
@@ -264,36 +264,36 @@ class InferJobs {
     outputs_.clear();
     std::vector<VolumeJob> jobs;
     for (std::int64_t i = first; i < first + count; ++i) {
-      ImageOutput& output = outputs_.emplace_back(admitted_.output, images_of(i), blocks_);
+      ChannelOutput& output = outputs_.emplace_back(admitted_.output, channels_of(i), blocks_);
       jobs.push_back(make_job({input_.data() + i * input_step, admitted_.request.volume}, admitted_, output));
     }
     return jobs;
   }
   [[nodiscard]] bool complete() const {
-    return std::all_of(outputs_.begin(), outputs_.end(), [](const ImageOutput& output) { return output.complete(); });
+    return std::all_of(outputs_.begin(), outputs_.end(), [](const ChannelOutput& output) { return output.complete(); });
   }
 
  private:
   // Returns the place of each channel of one job.
-  [[nodiscard]] std::vector<std::byte*> images_of(std::int64_t job) const {
-    std::vector<std::byte*> images(static_cast<std::size_t>(admitted_.output.f), nullptr);
+  [[nodiscard]] std::vector<std::byte*> channels_of(std::int64_t job) const {
+    std::vector<std::byte*> channels(static_cast<std::size_t>(admitted_.output.f), nullptr);
     int number = 0;
     for (const RequestedOutput& output : admitted_.request.outputs) {
       std::string& raw = *response_.mutable_raw_output_contents(number++);
       const std::int64_t step = job_bytes(admitted_, output);
       std::byte* const begin = reinterpret_cast<std::byte*>(raw.data()) + job * step;
       for (std::int64_t j = 0; j < output.channels; ++j) {
-        images[static_cast<std::size_t>(output.first_channel + j)] = begin + j * (step / output.channels);
+        channels[static_cast<std::size_t>(output.first_channel + j)] = begin + j * (step / output.channels);
       }
     }
-    return images;
+    return channels;
   }
 
   const AdmittedInfer& admitted_;
   const std::span<const std::byte> input_;
   ModelInferResponse& response_;
   SlabBlocks& blocks_;
-  std::deque<ImageOutput> outputs_;  // where they stay
+  std::deque<ChannelOutput> outputs_;  // where they stay
 };
 
 }  // namespace

@@ -29,7 +29,7 @@ struct AdmittedInfer {
   ModelInfo model;
   InferRequest request;
   JobEstimate estimate;                      // of one job of the batch
-  VolumeShape output;                        // of one job, image_major
+  VolumeShape output;                        // of one job, channel_major
   std::vector<RegionHandle> input_regions;   // one for each input, nullptr: in the message; none: all are
   std::vector<RegionHandle> output_regions;  // one for each output that is asked for; none: in the message
   TransportLease lease;                      // keep until the response was sent; destroy the request before sending

@@ -27,7 +27,7 @@ struct GivenInput {
 
 struct GivenInputs {
   std::int64_t batch = 1;
-  VolumeShape volume;  // of one job, with the channels of all inputs; image_major; 1 along axes the net lacks
+  VolumeShape volume;  // of one job, with the channels of all inputs; channel_major; 1 along axes the net lacks
   std::vector<GivenInput> inputs;  // in the model's order
 };
 

@@ -27,7 +27,7 @@ struct RequestedOutput {
 // A request that may be computed. Each of the `batch` volumes is a job of its own.
 struct InferRequest {
   std::int64_t batch = 1;
-  VolumeShape volume;  // of one job, image_major; 1 along axes the net lacks
+  VolumeShape volume;  // of one job, channel_major; 1 along axes the net lacks
   RequestParameters parameters;
   std::vector<GivenInput> inputs;        // all of the model's, in its order
   std::vector<RequestedOutput> outputs;  // at least one; all have a region, or none has

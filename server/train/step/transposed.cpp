@@ -70,11 +70,11 @@ void tie_transposed(const TransposedTies& ties, NodeWeights& gradients) {
   for (std::size_t i = 0; taps > 0 && i < gradients.kernels.size(); ++i) {
     if (ties.absent[i / of_phase * taps + i % taps]) gradients.kernels[i] = 0.0F;
   }
-  const std::size_t images = gradients.bias.size() / phases;
-  for (std::size_t j = 0; j < images; ++j) {
+  const std::size_t channels = gradients.bias.size() / phases;
+  for (std::size_t j = 0; j < channels; ++j) {
     double sum = 0.0;
-    for (std::size_t at = j; at < gradients.bias.size(); at += images) sum += static_cast<double>(gradients.bias[at]);
-    for (std::size_t at = j; at < gradients.bias.size(); at += images) gradients.bias[at] = static_cast<float>(sum);
+    for (std::size_t at = j; at < gradients.bias.size(); at += channels) sum += static_cast<double>(gradients.bias[at]);
+    for (std::size_t at = j; at < gradients.bias.size(); at += channels) gradients.bias[at] = static_cast<float>(sum);
   }
 }
 

@@ -20,7 +20,7 @@ constexpr std::int64_t bytes_of_rounding = 64 << 10;
 
 VolumeShape output_of(const Network& network, Vec3 input) {
   const Vec3 lost = lost_extent(network);
-  return {images(network).back(), input - lost + Vec3::cube(1), ElementType::f32, VolumeOrder::plane_major};
+  return {channels_of(network).back(), input - lost + Vec3::cube(1), ElementType::f32, VolumeOrder::plane_major};
 }
 
 // Returns the largest extent of all volumes along each axis.

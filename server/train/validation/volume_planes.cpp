@@ -55,8 +55,8 @@ Result<void> VolumePlanes::wait(const std::stop_token& stop) {
   return {};
 }
 
-const std::byte* VolumePlanes::plane(std::int64_t image, std::int64_t z) const {
-  return planes_.at(z).data() + image * image_stride(shape_) * element_bytes(shape_.type);
+const std::byte* VolumePlanes::plane(std::int64_t channel, std::int64_t z) const {
+  return planes_.at(z).data() + channel * channel_stride(shape_) * element_bytes(shape_.type);
 }
 
 }  // namespace znni

@@ -20,7 +20,7 @@ class VolumePlanes final : public PlaneSource {
   [[nodiscard]] bool here() const override;
   // Reads what is not here yet. Fails if the file cannot be read.
   [[nodiscard]] Result<void> wait(const std::stop_token& stop) override;
-  [[nodiscard]] const std::byte* plane(std::int64_t image, std::int64_t z) const override;
+  [[nodiscard]] const std::byte* plane(std::int64_t channel, std::int64_t z) const override;
 
  private:
   const PatchReader& reader_;

@@ -33,7 +33,7 @@ void fill_plane(const TensorView& view, std::int64_t s, std::int64_t block, std:
   const Shape5& shape = view.shape;
   for (std::int64_t f = block * width; f < (block + 1) * width; ++f) {
     for (std::int64_t y = 0; y < shape.n.y; ++y) {
-      float* const row = view.image(s, f) + z * view.strides.z + y * view.strides.y;
+      float* const row = view.channel(s, f) + z * view.strides.z + y * view.strides.y;
       const std::int64_t first = index_of(shape, {s, f, {z, y, 0}});
       for (std::int64_t x = 0; x < shape.n.x; ++x) row[x * view.strides.x] = f < shape.f ? value_at(first + x) : 0.0F;
     }

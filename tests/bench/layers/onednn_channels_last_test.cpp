@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(OnednnChannelsLast, IsRightWhateverTheNumberOfImages) {
+TEST(OnednnChannelsLast, IsRightWhateverTheNumberOfChannels) {
   const std::unique_ptr<Device> device = test::open_cpu(2);
   const Primitive* const rows[] = {&onednn_channels_last};
   for (const std::int64_t f : {16, 17, 80}) {

@@ -58,7 +58,7 @@ class JobTest(unittest.TestCase):
             field_of_view=(1, 1, 1),
             padding=((3, 0, 2), (5, 1, 2)),
             period=(4, 1, 2),
-            least_extent=(6, 1, 2),
+            min_extent=(6, 1, 2),
         )
         found = job(roi="13:15,:,20:30", model=pads)
         self.assertEqual(found.given, Box((8, 0, 18), (26, 40, 32)))  # 18 planes, 30 but for multiples of 4
@@ -78,7 +78,7 @@ class JobTest(unittest.TestCase):
         self.assertEqual((found.given, found.output), (Box((0, 0, 0), (13, 40, 50)), (7, 40, 50)))
 
     def test_a_volume_that_suits_no_stride_is_named_whatever_the_region(self):
-        pads = dataclasses.replace(MODEL, pads=True, field_of_view=(1, 1, 1), period=(1, 8, 1), least_extent=(1, 16, 1))
+        pads = dataclasses.replace(MODEL, pads=True, field_of_view=(1, 1, 1), period=(1, 8, 1), min_extent=(1, 16, 1))
         with self.assertRaisesRegex(
             InvalidError, "volume: 44 voxels along y found, expected 40 or 48: the strides of mod"
         ):
@@ -107,7 +107,7 @@ class JobTest(unittest.TestCase):
         pads = dataclasses.replace(
             MODEL, pads=True, field_of_view=(1, 1, 1), padding=((3, 0, 0), (5, 0, 0)), period=(4, 1, 1)
         )
-        one = job(roi="13:16,:,:", model=dataclasses.replace(pads, least_extent=(6, 1, 1)))
+        one = job(roi="13:16,:,:", model=dataclasses.replace(pads, min_extent=(6, 1, 1)))
         mirrored = dataclasses.replace(one, averaged=(0,)).passes()[1]
         region = tuple(30 - n for n in (16, 13))
         self.assertEqual(

@@ -27,7 +27,7 @@ class ModelTest(unittest.TestCase):
         self.assertEqual(model.halo, ((4, 0, 2), (5, 0, 2)))
         self.assertFalse(model.pads)
         self.assertEqual(model_of(answer(), True, "1").version, "1")
-        self.assertEqual((model.padding, model.period, model.least_extent), (((0, 0, 0),) * 2, (1, 1, 1), (1, 1, 1)))
+        self.assertEqual((model.padding, model.period, model.min_extent), (((0, 0, 0),) * 2, (1, 1, 1), (1, 1, 1)))
 
     def test_labels(self):
         self.assertFalse(model_of(answer(), True, "").has_labels)
@@ -39,7 +39,7 @@ class ModelTest(unittest.TestCase):
         )
         self.assertTrue(model.pads)
         self.assertEqual(
-            (model.padding, model.period, model.least_extent), (((0, 2, 3), (0, 4, 5)), (1, 8, 4), (1, 16, 4))
+            (model.padding, model.period, model.min_extent), (((0, 2, 3), (0, 4, 5)), (1, 8, 4), (1, 16, 4))
         )
 
     def test_several_inputs_follow_each_other(self):

@@ -51,7 +51,7 @@ class SurroundingsTest(unittest.TestCase):
                     start, stop = (side[1] for side in read_for(region, (1, extent, 1), model))
                     self.assertTrue(0 <= start < stop <= extent)
                     self.assertEqual((stop - start - extent) % model.period[1], 0)
-                    self.assertGreaterEqual(stop - start, model.least_extent[1])
+                    self.assertGreaterEqual(stop - start, model.min_extent[1])
                     found = network(volume[start:stop])[first - start : last - start]
                     equal = equal and np.array_equal(found, whole[first:last])
                     is_less = is_less or stop - start < extent
@@ -68,14 +68,14 @@ class SurroundingsTest(unittest.TestCase):
             self.assertEqual(self.check(network, self.model(before, after), (12,))[0], False)
 
     def test_strides_and_padding(self):
-        model = self.model(5, 5, period=(1, 2, 1), least_extent=(1, 2, 1))
+        model = self.model(5, 5, period=(1, 2, 1), min_extent=(1, 2, 1))
         self.assertEqual(self.check(lambda x: u_net(x, 1), model, (2, 8, 30)), (True, True))
         for before, after in ((4, 5), (5, 4)):
             short = self.model(before - before % 2, after - after % 2, period=(1, 2, 1))
             self.assertEqual(self.check(lambda x: u_net(x, 1), short, (30,))[0], False)
 
     def test_strides_without_padding(self):
-        model = self.model(0, 0, field_of_view=(1, 9, 1), period=(1, 2, 1), least_extent=(1, 10, 1))
+        model = self.model(0, 0, field_of_view=(1, 9, 1), period=(1, 2, 1), min_extent=(1, 10, 1))
         self.assertEqual(self.check(lambda x: u_net(x, 0), model, (10, 12, 30)), (True, True))
 
     def test_windows_that_overlap(self):
@@ -87,12 +87,12 @@ class SurroundingsTest(unittest.TestCase):
                 field_of_view=(1, 1 + lost, 1),
                 window=(1, window, 1),
                 window_overlap=overlap,
-                least_extent=(1, window if lost else 1, 1),
+                min_extent=(1, window if lost else 1, 1),
             )
             extents = range(window if lost else 3, 31, 3)
             network = lambda x: blended(x, window, overlap, lost)  # noqa: B023, E731
             self.assertEqual(self.check(network, model, extents), (True, True))
-            wrong = dataclasses.replace(model, window=(1, window - 1, 1), least_extent=(1, 1, 1))
+            wrong = dataclasses.replace(model, window=(1, window - 1, 1), min_extent=(1, 1, 1))
             self.assertEqual(self.check(network, wrong, (30,))[0], False)
 
     def test_axes_are_apart(self):

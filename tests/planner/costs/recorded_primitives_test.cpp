@@ -74,7 +74,7 @@ TEST(PlannerRecordedPrimitives, DescribeWhatLiesBetweenRows) {
   ASSERT_TRUE(estimates) << estimates.error().message;
   ASSERT_EQ(estimates->size(), 1U);
   EXPECT_NEAR(estimates->front().time / (1e-9 * direct_flops(conv_problem(10))), 1, 1e-9);
-  EXPECT_EQ(estimates->front().spread, Vec3::cube(8)) << "it may be a transform of the whole image";
+  EXPECT_EQ(estimates->front().spread, Vec3::cube(8)) << "it may be a transform of the whole input";
   EXPECT_GE(persistent_bytes(estimates->front().memory), 100);
   EXPECT_GE(peak(estimates->front().memory), tensor_bytes(input_shape(conv_problem(10), 0), {}) + 1000);
   EXPECT_GE(peak(estimates->front().memory, MemorySpace::device), 5000);

@@ -85,7 +85,7 @@ TEST(PlannerShapeCurves, CubesDoNotSpeakForSlabs) {
   EXPECT_DOUBLE_EQ(at(with_slabs, 1, Vec3::cube(32)).seconds, seconds_of_one(1, 32));
 }
 
-TEST(PlannerShapeCurves, ImagesOfNetsOfTwoAxesAreAlike) {
+TEST(PlannerShapeCurves, ChannelsOfNetsOfTwoAxesAreAlike) {
   const ShapeCurves curves({row(1, {1, 64, 64}, 1), row(1, {1, 256, 256}, 16)});
   const CurvePoint between = at(curves, 1, {1, 128, 128});
   EXPECT_TRUE(between.inside);

@@ -47,10 +47,10 @@ Result<std::vector<Estimate>> describe_slowly(const LayerProblem& problem, const
   estimates->insert(estimates->begin(), std::move(large));
   return estimates;
 }
-Seconds least_of_slow(const LayerProblem& problem, const DeviceSpec& spec) {
+Seconds min_of_slow(const LayerProblem& problem, const DeviceSpec& spec) {
   return 1e-6 + direct_flops(problem) / spec.flops_per_second;
 }
-constinit const Primitive slow_conv{"sim.slow_conv", 1, DeviceKind::gpu, describe_slowly, nullptr, least_of_slow};
+constinit const Primitive slow_conv{"sim.slow_conv", 1, DeviceKind::gpu, describe_slowly, nullptr, min_of_slow};
 
 // Returns the options of every division, in order.
 std::vector<DividedOption> all_options(const ConvProblem& conv, const Primitives& inner, const DeviceSpec& gpu) {
@@ -308,7 +308,7 @@ Result<std::vector<Estimate>> describe_nothing(const LayerProblem& problem, cons
   asked_for.push_back(problem);
   return Error{ErrorCode::unsupported, "is not for this library"};
 }
-constinit const Primitive no_conv{"sim.no_conv", 1, DeviceKind::gpu, describe_nothing, nullptr, least_of_slow};
+constinit const Primitive no_conv{"sim.no_conv", 1, DeviceKind::gpu, describe_nothing, nullptr, min_of_slow};
 
 TEST(DivisionSearch, SaysThatNothingTakesParts) {
   const ConvProblem conv = conv_of({1, 1, {4, 64, 64}}, 1);

@@ -147,13 +147,13 @@ TEST(FastestWays, OfferEveryPairOfFormatsThatThePrecisionAllows) {
 }
 
 // The descriptions of a primitive that is as slow to describe as a library, but for its least time.
-int described = 0;          // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
-Seconds least_of_slow = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+int described = 0;        // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+Seconds min_of_slow = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 Result<std::vector<Estimate>> describe_slowly(const LayerProblem& of, const DeviceSpec& spec) {
   ++described;
   return describe_formats(of, spec);
 }
-Seconds min_time(const LayerProblem&, const DeviceSpec&) { return least_of_slow; }
+Seconds min_time(const LayerProblem&, const DeviceSpec&) { return min_of_slow; }
 Result<std::vector<Estimate>> describe_quickly(const LayerProblem&, const DeviceSpec&) {
   return std::vector<Estimate>{{{}, {}, {}, 0.9, {}}};
 }
@@ -168,7 +168,7 @@ TEST(FastestWays, AskALibraryOnlyWhereItMayBeTheFastest) {
     for (const double least : {0.25, 0.9, 0.95}) {
       for (const bool recorded : {false, true}) {
         if (precision == Precision::bf16 && least > 0.5) continue;  // half a second is what the last takes
-        least_of_slow = least;
+        min_of_slow = least;
         described = 0;
         Doubled records(Basis::model);
         const std::unique_ptr<CostSource> formulas = modelled_costs();

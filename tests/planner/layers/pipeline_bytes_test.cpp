@@ -72,13 +72,13 @@ TEST(PipelineBytes, AreWhatThePipelineReserves) {
   EXPECT_GT(opened, 0);
 }
 
-TEST(LeastBytes, AreNeverMoreThanAnyRungTakes) {
+TEST(MinBytes, AreNeverMoreThanAnyRungTakes) {
   const PlaceSpecs specs{DeviceSpec{}, test::host_sim_spec()};
   int streams = 0;
   for (int i = 0; i < test::case_count(40); ++i) {
     Drawn drawn(i);
     const Geometry geometry = make_geometry(drawn.network, drawn.choice).value();
-    const LeastBytes least(geometry);
+    const MinBytes least(geometry);
     const auto nodes = static_cast<int>(drawn.network.nodes.size());
     EXPECT_EQ(least.kept(0, nodes) > 0,
               drawn.choice.streamed && reaches(drawn.network).back().fov[drawn.choice.axis] > 1);
@@ -97,7 +97,7 @@ TEST(LeastBytes, AreNeverMoreThanAnyRungTakes) {
       EXPECT_TRUE(taken.covers(host)) << to_string(taken) << " below " << to_string(host);
       if (until == nodes) continue;
       const Geometry paired = with_pairs(drawn.network, geometry, absent_of(rung));
-      EXPECT_LE(LeastBytes(paired).on_device(until, micro_batch, absent_of(rung)), taken.device);
+      EXPECT_LE(MinBytes(paired).on_device(until, micro_batch, absent_of(rung)), taken.device);
     }
   }
   EXPECT_GT(streams, 0);

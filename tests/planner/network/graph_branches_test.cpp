@@ -270,7 +270,7 @@ TEST(PlannerGraphBranches, OfMoreThanSixteenReadersNoneAreLookedAt) {
   EXPECT_EQ(joins(17), std::pair(false, false));
 }
 
-TEST(PlannerGraphBranches, HeadsReadTheirOwnImagesOfTheJoinedConvolution) {
+TEST(PlannerGraphBranches, HeadsReadTheirOwnChannelsOfTheJoinedConvolution) {
   LoadedNetwork loaded = loaded_of({{"a", conv_operation(1, 2), {0}},
                                     {"b", conv_operation(2, 2), {0}},
                                     {"head_b", conv_operation(2, 1), {2}},
@@ -298,7 +298,7 @@ Network with_branches(Network network, Random& random) {
     return static_cast<int>(network.nodes.size());
   };
   auto from = static_cast<int>(network.nodes.size());
-  if (images(network).back() < 8 || random.chance(0.5))
+  if (channels_of(network).back() < 8 || random.chance(0.5))
     from = append(Convolution{8, Vec3::cube(1), Vec3::cube(1), {}}, {from});
   const bool added = random.chance(0.5);
   Vec3 k = random.vec3(1, 2);

@@ -72,9 +72,9 @@ TEST(PlannerNetwork, ReachesByHand) {
   EXPECT_EQ(reach.back(), (Reach{{1, 7, 11}, {1, 2, 2}}));
 }
 
-TEST(PlannerNetwork, ImagesReadersAndPoolings) {
+TEST(PlannerNetwork, ChannelsReadersAndPoolings) {
   const Network network = sound();
-  EXPECT_THAT(images(network), ElementsAre(1, 4, 4, 6, 3, 6, 6, 6, 18, 18, 18));
+  EXPECT_THAT(channels_of(network), ElementsAre(1, 4, 4, 6, 3, 6, 6, 6, 18, 18, 18));
   EXPECT_THAT(last_readers(network), ElementsAre(0, 1, 3, 7, 4, 5, 7, 7, 8, 9, 10));
   EXPECT_THAT(pooling_nodes(network), ElementsAre(1));
   EXPECT_EQ(find_node(network, network.nodes[1].name), 1U);

@@ -30,7 +30,7 @@ TEST(PlannerNetworkWeights, SizesFollowFromTheNodes) {
   EXPECT_TRUE(check_weights(net(), weights));
 }
 
-TEST(PlannerNetworkWeights, ANormalisationHasAScaleAndAShiftPerImage) {
+TEST(PlannerNetworkWeights, ANormalisationHasAScaleAndAShiftPerChannel) {
   Network network = net();
   network.nodes[1].operation = Norm{.groups = 4};
   const NetworkWeights weights = random_weights(network, 7);

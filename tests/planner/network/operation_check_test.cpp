@@ -17,9 +17,9 @@ std::string verdict(const Result<void>& checked) { return checked ? "sound" : ch
 Convolution grouped_conv(std::int64_t f_out, std::int64_t groups) { return {f_out, ones, ones, {}, ones, groups}; }
 
 // Returns the answer for inputs of so many channels each, where the input of the network has them.
-std::string met(const Operation& operation, const std::vector<std::int64_t>& images) {
+std::string met(const Operation& operation, const std::vector<std::int64_t>& channels) {
   std::vector<InputValue> inputs;
-  for (const std::int64_t f : images) inputs.push_back({"value " + std::to_string(inputs.size()), {}, f});
+  for (const std::int64_t f : channels) inputs.push_back({"value " + std::to_string(inputs.size()), {}, f});
   return verdict(check_meeting(operation, inputs));
 }
 
@@ -47,7 +47,7 @@ TEST(PlannerOperationCheck, OperationsHaveTheirNumberOfInputs) {
   EXPECT_EQ(verdict(check_input_count(Crop{}, 0)), "has 0 inputs; it needs 1");
 }
 
-TEST(PlannerOperationCheck, ImagesSuitTheOperation) {
+TEST(PlannerOperationCheck, ChannelsSuitTheOperation) {
   EXPECT_EQ(met(Add{{}}, {4, 4, 4}), "sound");
   EXPECT_EQ(met(Add{{}}, {4, 4, 3}), "adds 4 channels of value 0 to 3 of value 2");
   EXPECT_EQ(met(Multiply{}, {4, 1}), "sound");

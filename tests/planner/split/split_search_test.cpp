@@ -162,10 +162,10 @@ Result<std::vector<Estimate>> describe_slowly(const LayerProblem& problem, const
   asked_for.insert(problem);
   return test::sim_conv().describe(problem, spec);
 }
-Seconds least_of_slow(const LayerProblem& problem, const DeviceSpec& spec) {
+Seconds min_of_slow(const LayerProblem& problem, const DeviceSpec& spec) {
   return direct_flops(problem) / spec.flops_per_second;
 }
-constinit const Primitive slow_conv{"sim.conv", 1, DeviceKind::gpu, describe_slowly, nullptr, least_of_slow};
+constinit const Primitive slow_conv{"sim.conv", 1, DeviceKind::gpu, describe_slowly, nullptr, min_of_slow};
 
 Catalogue catalogue_of_slow() {
   const std::span<const Primitive* const> others = test::sim_backend().primitives.subspan(1);

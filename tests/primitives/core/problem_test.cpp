@@ -32,9 +32,9 @@ TEST(ConvProblem, ChecksNameTheNumbers) {
   EXPECT_EQ(refusal_of(conv_of({4, 4, 4}, {1, 1, 3}, {1, 1, 2})), "n.x = 4 is smaller than the window 5");
   EXPECT_NE(refusal_of(conv_of({4, 4, 4}, {0, 1, 1})).find("k.z = 0"), std::string::npos);
   EXPECT_NE(refusal_of(conv_of({4, 4, 4}, {1, 1, 1}, {1, -1, 1})).find("dilation.y = -1"), std::string::npos);
-  ConvProblem no_images = conv_of({4, 4, 4}, {1, 1, 1});
-  no_images.f_out = 0;
-  EXPECT_NE(refusal_of(no_images).find("f_out = 0"), std::string::npos);
+  ConvProblem no_channels = conv_of({4, 4, 4}, {1, 1, 1});
+  no_channels.f_out = 0;
+  EXPECT_NE(refusal_of(no_channels).find("f_out = 0"), std::string::npos);
 }
 
 TEST(ConvProblem, HugeNumbersAreRefusedNotWrapped) {

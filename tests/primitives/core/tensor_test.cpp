@@ -55,11 +55,11 @@ TEST(Tensor, DenseViewsPlaceEveryElementOnce) {
   }
 }
 
-TEST(Tensor, ImagesOfABlockAreNeighbours) {
+TEST(Tensor, ChannelsOfABlockAreNeighbours) {
   std::vector<float> memory(64);
   const TensorView view = dense_view(memory.data(), {1, 10, {1, 1, 4}}, blocked8);
-  EXPECT_EQ(view.image(0, 3), memory.data() + 3);
-  EXPECT_EQ(view.image(0, 9), memory.data() + 32 + 1);
+  EXPECT_EQ(view.channel(0, 3), memory.data() + 3);
+  EXPECT_EQ(view.channel(0, 9), memory.data() + 32 + 1);
   EXPECT_EQ(&view.at(0, 9, {0, 0, 2}), memory.data() + 32 + 16 + 1);
 }
 

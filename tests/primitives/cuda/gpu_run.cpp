@@ -34,9 +34,9 @@ Shape5 behind(Shape5 shape, std::int64_t planes) {
 std::vector<float> behind(const std::vector<float>& values, const Shape5& shape, std::int64_t planes) {
   const std::int64_t own = voxels(shape.n);
   std::vector<float> all;
-  for (auto image = values.begin(); image != values.end(); image += own) {
+  for (auto channel = values.begin(); channel != values.end(); channel += own) {
     all.insert(all.end(), static_cast<std::size_t>(planes * shape.n.y * shape.n.x), 1e9F);
-    all.insert(all.end(), image, image + own);
+    all.insert(all.end(), channel, channel + own);
   }
   return all;
 }
@@ -45,9 +45,9 @@ std::vector<float> behind(const std::vector<float>& values, const Shape5& shape,
 std::vector<float> without_planes(const std::vector<float>& all, const Shape5& shape, std::int64_t planes) {
   const std::int64_t own = voxels(shape.n);
   std::vector<float> values;
-  for (auto image = all.begin(); image != all.end(); image += own) {
-    image += planes * shape.n.y * shape.n.x;
-    values.insert(values.end(), image, image + own);
+  for (auto channel = all.begin(); channel != all.end(); channel += own) {
+    channel += planes * shape.n.y * shape.n.x;
+    values.insert(values.end(), channel, channel + own);
   }
   return values;
 }

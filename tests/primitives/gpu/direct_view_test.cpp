@@ -15,11 +15,11 @@
 namespace znni::cuda {
 namespace {
 
-template <int images>
+template <int channels>
 void run_direct(const DirectArg& arg, const DirectData<float>& data) {
   for (Index index = 0; index < row_count(arg.rows); ++index) {
     for (int element = 0; element < row_elements(arg.rows); ++element) {
-      direct_element<HostMath, float, images>(arg, row_at(arg.rows, index), element, data);
+      direct_element<HostMath, float, channels>(arg, row_at(arg.rows, index), element, data);
     }
   }
 }
@@ -44,7 +44,7 @@ void check_direct(const ConvProblem& conv, Format format, bool window, std::uint
   const DirectArg arg = direct_arg(conv, inputs, out.view());
   const DirectData<float> data{inputs[0].data, conv.residual ? inputs[1].data : nullptr, kernels.data(), bias.data(),
                                out.view().data};
-  if (direct_images(conv) == 4) {
+  if (direct_channels(conv) == 4) {
     run_direct<4>(arg, data);
   } else {
     run_direct<1>(arg, data);
@@ -66,7 +66,7 @@ TEST(DirectView, StridesAndGroupsEqualTheOracle) {
 TEST(DirectView, GroupsArePaddedToBlocksOneByOne) {
   ConvProblem conv{.in = {1, 4, {3, 3, 3}}, .f_out = 10, .k = {1, 1, 1}, .activation = {}};
   conv.groups = 2;
-  EXPECT_EQ(direct_images(conv), 4);
+  EXPECT_EQ(direct_channels(conv), 4);
   EXPECT_EQ(direct_padded(conv), 16) << "two groups of five channels";
   const std::vector<float> bias = direct_bias(conv, std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
   EXPECT_EQ(bias, (std::vector<float>{0, 1, 2, 3, 4, 0, 0, 0, 5, 6, 7, 8, 9, 0, 0, 0}));
@@ -74,7 +74,7 @@ TEST(DirectView, GroupsArePaddedToBlocksOneByOne) {
   EXPECT_TRUE(std::all_of(none.begin(), none.end(), [](float value) { return value == 0.0F; }));
   conv.groups = 4;
   conv.f_out = 8;
-  EXPECT_EQ(direct_images(conv), 1);
+  EXPECT_EQ(direct_channels(conv), 1);
   EXPECT_EQ(direct_padded(conv), 8);
 }
 

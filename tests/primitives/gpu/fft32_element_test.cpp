@@ -82,7 +82,7 @@ void transform_depths(Index columns, int planes, Spectra& spectra) {
 }
 
 Spectra forward(const TileArg& arg, Index tiles, const float* tensor) {
-  const Index columns = tiles * arg.images;
+  const Index columns = tiles * arg.channels;
   Spectra spectra(static_cast<std::size_t>(columns * plane_frequencies * 32), Complex{std::nanf(""), 0.0F});
   for (Index index = 0; index < plane_count(arg, tiles); ++index) {
     Block block;
@@ -96,7 +96,7 @@ Spectra forward(const TileArg& arg, Index tiles, const float* tensor) {
 
 Spectra forward_kernels(const KernelTileArg& arg, const Floats& kernels) {
   TileArg as_tiles;
-  as_tiles.images = arg.pairs;
+  as_tiles.channels = arg.pairs;
   as_tiles.row_extent = arg.tile;
   Spectra spectra(static_cast<std::size_t>(arg.pairs * plane_frequencies * 32), Complex{std::nanf(""), 0.0F});
   for (Index index = 0; index < plane_count(as_tiles, 1); ++index) {
@@ -110,7 +110,7 @@ Spectra forward_kernels(const KernelTileArg& arg, const Floats& kernels) {
 }
 
 void back(const TileArg& arg, const TileEnd& end, Index tiles, Spectra& spectra, float* tensor) {
-  const Index columns = tiles * arg.images;
+  const Index columns = tiles * arg.channels;
   const int rows = static_cast<int>(arg.row_extent.y);
   transform_depths<1>(columns, static_cast<int>(arg.row_extent.z), spectra);
   for (Index index = 0; index < plane_count(arg, tiles); ++index) {
@@ -213,7 +213,7 @@ TEST(Fft32, RandomConvolutionsEqualTheOracle) {
   }
 }
 
-TEST(Fft32, ImagesOfSeveralTilesAndChunksEqualTheOracle) {
+TEST(Fft32, ChannelsOfSeveralTilesAndChunksEqualTheOracle) {
   check_convolution({{1, 2, {40, 33, 36}}, 3, {4, 3, 2}, {1, 1, 1}, {1, 1, 1}, {ActivationKind::relu, 0.0F}, true}, 3);
   check_convolution({{2, 1, {3, 40, 61}}, 2, {2, 5, 1}, {1, 2, 1}, {1, 1, 1}, {}, false}, 4);
 }

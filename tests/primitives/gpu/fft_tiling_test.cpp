@@ -104,7 +104,7 @@ class HostConvolution {
       const Index first = row.voxels > 0 ? residual_row(arg, end, row, index) : 0;
       for (Index x = 0; x < row.voxels; ++x) {
         out.data[row.in_tensor + x * arg.steps.x] =
-            tile_end<HostMath>(end, tiles[at(row.in_tile + x)], row.image, first + x * end.residual_steps.x);
+            tile_end<HostMath>(end, tiles[at(row.in_tile + x)], row.channel, first + x * end.residual_steps.x);
       }
     }
   }
@@ -183,8 +183,9 @@ TEST(FftTiling, ChunksStayWithinWhatTheyAreGiven) {
   EXPECT_EQ(make_tiling(conv, 128, 1)->chunk_tiles, 1);
 }
 
-// The figures of the paper's primitive are whole-image spectra; with tiles the scratch no longer grows with the image.
-TEST(FftTiling, ScratchIsBoundedWhateverTheImage) {
+// The figures of the paper's primitive are spectra of the whole input; with tiles the scratch no longer grows with the
+// input.
+TEST(FftTiling, ScratchIsBoundedWhateverTheChannel) {
   const auto scratch = [](std::int64_t n) {
     const ConvProblem conv{{8, 80, Vec3::cube(n)}, 80, Vec3::cube(7), {1, 1, 1}, {1, 1, 1}, {}, false};
     return peak(fft_buffers(conv, *make_tiling(conv, 48, std::int64_t{2048} << 20), true), MemorySpace::device);

@@ -51,7 +51,7 @@ void check_first_convolution(const ConvProblem& conv, Format format, bool window
   test::expect_close(out.load(), expected, tolerance, "first layer");
 }
 
-TEST(FirstView, RandomConvolutionsOfFewImagesEqualTheOracle) {
+TEST(FirstView, RandomConvolutionsOfFewChannelsEqualTheOracle) {
   for (int i = 0; i < test::case_count(30); ++i) {
     const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
     test::Random random(seed);

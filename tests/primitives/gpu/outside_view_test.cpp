@@ -39,11 +39,11 @@ void check_fill(const Shape5& shape, Format format, bool window, std::uint64_t s
     run_outside(arg, tensor.view().data, seed % 2 == 0);
   }
   const std::vector<float> found = tensor.load();
-  const std::int64_t of_image = voxels(shape.n);
+  const std::int64_t of_channel = voxels(shape.n);
   for (std::int64_t i = 0; i < elements(shape); ++i) {
-    const auto image = before.begin() + i / of_image * of_image;
-    const std::int64_t v = i % of_image;
-    const float expected = test::after_outside(fill, {image, image + of_image},
+    const auto channel = before.begin() + i / of_channel * of_channel;
+    const std::int64_t v = i % of_channel;
+    const float expected = test::after_outside(fill, {channel, channel + of_channel},
                                                {v / (shape.n.y * shape.n.x), v / shape.n.x % shape.n.y, v % shape.n.x});
     ASSERT_EQ(found[static_cast<std::size_t>(i)], expected) << i << ", rule " << static_cast<int>(fill.rule);
   }

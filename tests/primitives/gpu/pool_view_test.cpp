@@ -104,7 +104,7 @@ TEST(PoolView, GroupsOfFragmentsEqualTheOracle) {
   for (const Format format : {planar_f32, last_f32, last_bf16}) check_pool(pool, format, false, 3);
 }
 
-TEST(PoolView, ManyImagesGoInVectorsOfSixteenBytes) {
+TEST(PoolView, ManyChannelsGoInVectorsOfSixteenBytes) {
   const PoolProblem pool{.in = {1, 16, {5, 5, 5}}, .mode = PoolMode::fragments};
   for (const auto& [format, width] : {std::pair{last_f32, 4}, std::pair{last_bf16, 8}, std::pair{planar_f32, 1}}) {
     HostTensor in(pool.in, format);

@@ -30,7 +30,7 @@ TEST(ProductShapes, TellTheShareOfWork) {
   EXPECT_EQ(product_share(4, 6, 16), 0.5 * 0.75);
 }
 
-TEST(ProductShapes, AllImagesAreInSharedMemoryWhereTheyFit) {
+TEST(ProductShapes, AllChannelsAreInSharedMemoryWhereTheyFit) {
   EXPECT_EQ(product_arg(80, 80, 96).depth, 80);
   EXPECT_EQ(product_bytes(product_arg(80, 80, 96), product_shape(96, 80)), product_shared_bytes);
   EXPECT_EQ(product_arg(81, 80, 96).depth, 48) << "two parts alike";

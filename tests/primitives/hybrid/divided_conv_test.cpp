@@ -98,7 +98,7 @@ TEST(DescribeDivided, SpreadsErrorsAsFarAsAnyOfItsParts) {
 }
 
 // No GPU library takes such an input as a whole (2^31 elements and more), but its slabs are small.
-TEST(DescribeDivided, TakesImagesOfAnySize) {
+TEST(DescribeDivided, TakesChannelsOfAnySize) {
   const ConvProblem huge{.in = {1, 80, {900, 900, 900}}, .f_out = 80, .k = {5, 5, 5}, .activation = {}};
   const Estimate estimate = describe_divided(huge, choice_of({0, 0, 0, 2}), test::host_sim_spec()).value();
   EXPECT_LT(peak(estimate.memory, MemorySpace::device), std::int64_t{6} << 30);
@@ -107,9 +107,9 @@ TEST(DescribeDivided, TakesImagesOfAnySize) {
 }
 
 TEST(DescribeDivided, RefusesInWords) {
-  DividedChoice cut_images = choice_of({0, 3, 0, 0});
-  cut_images.in = cut_images.out = {ElementType::f32, Layout::channels_last};
-  EXPECT_THAT(describe_divided(whole_conv, cut_images, test::host_sim_spec()).error().message,
+  DividedChoice cut_channels = choice_of({0, 3, 0, 0});
+  cut_channels.in = cut_channels.out = {ElementType::f32, Layout::channels_last};
+  EXPECT_THAT(describe_divided(whole_conv, cut_channels, test::host_sim_spec()).error().message,
               HasSubstr("f32:channels_last cannot be cut in f or f_out"));
   DeviceSpec gpu = test::host_sim_spec();
   gpu.accelerator.bf16_flops_per_second = 1e13;

@@ -79,7 +79,7 @@ TEST(SubLayers, OnlyTheEndsOfASumHaveResidualBiasAndActivation) {
   EXPECT_EQ(divide(conv, {}).value().problem(0), conv);
 }
 
-TEST(SubLayers, WithoutPartsOfImagesOutputsShareAnUpload) {
+TEST(SubLayers, WithoutPartsOfChannelsOutputsShareAnUpload) {
   const SubLayers sublayers = divide(conv_of({2, 3, {8, 4, 4}}, 6, {2, 2, 2}), {1, 0, 2, 4}).value();
   EXPECT_EQ(sublayers.count(), 2 * 2 * 3);
   EXPECT_EQ(sublayers.uploads(), 4);

@@ -93,7 +93,7 @@ TEST(ConfiguredNetwork, ActivationsOfACoarseOutputLeaveItsVoxelsEqual) {
 TEST(ConfiguredNetwork, OfSeveralOutputsNoSoftmaxIsTaken) {
   Network network = normalised();
   network.nodes.pop_back();
-  const std::int64_t f = images(network).back();
+  const std::int64_t f = channels_of(network).back();
   network.outputs = {{"a", 1}, {"b", f - 1}};
   ASSERT_TRUE(check(network)) << check(network).error().message;
   ModelSettings settings;

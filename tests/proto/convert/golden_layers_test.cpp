@@ -136,9 +136,9 @@ std::string node_text(const Network& network) {
 void write_facts(std::ostream& to, const Network& network) {
   to << describe(network).back() << "\n" << node_text(network);
   const Reach reach = reaches(network).back();
-  to << "  field of view " << to_string(reach.fov) << ", stride " << to_string(reach.stride) << ", images "
-     << images(network).back() << ", period " << to_string(period(network)) << ", weights " << weight_bytes(network)
-     << " bytes, kernels " << kernel_bytes(network) << "\n";
+  to << "  field of view " << to_string(reach.fov) << ", stride " << to_string(reach.stride) << ", channels "
+     << channels_of(network).back() << ", period " << to_string(period(network)) << ", weights "
+     << weight_bytes(network) << " bytes, kernels " << kernel_bytes(network) << "\n";
   to << "  " << (is_dense(network) ? "dense" : "not dense") << (is_strided(network) ? ", strided" : "")
      << (is_tile_bound(network) ? ", bound to its window" : "") << (can_swap_axes(network) ? "" : ", axes stay")
      << "\n";

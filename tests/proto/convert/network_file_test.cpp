@@ -30,8 +30,8 @@ TEST(NetworkFile, BenchmarkNets) {
     EXPECT_EQ(reaches(network).back().fov, Vec3::cube(fov));
     EXPECT_EQ(network.nodes.size(), nodes);
     EXPECT_EQ(pooling_nodes(network).size(), poolings);
-    EXPECT_EQ(images(network).back(), 3);
-    EXPECT_EQ(images(network)[1], 80);
+    EXPECT_EQ(channels_of(network).back(), 3);
+    EXPECT_EQ(channels_of(network)[1], 80);
   }
 }
 
@@ -175,7 +175,7 @@ TEST(NetworkFile, TheShippedModel) {
   if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
   const Result<LoadedNetwork> loaded = read_network_file(path);
   ASSERT_TRUE(loaded) << loaded.error().message;
-  EXPECT_EQ(images(loaded->network).back(), 1);
+  EXPECT_EQ(channels_of(loaded->network).back(), 1);
 }
 
 }  // namespace

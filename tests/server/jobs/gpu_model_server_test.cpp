@@ -55,7 +55,7 @@ class GpuModelServer : public test::ServedRepository {
   JobStatistics run(ModelServer& server, const std::string& name) {
     JobOutcome outcome;
     const VolumeJob job =
-        test::recorded_job(volume_.view(), output_, ElementType::f32, VolumeOrder::image_major, outcome);
+        test::recorded_job(volume_.view(), output_, ElementType::f32, VolumeOrder::channel_major, outcome);
     const Result<JobStatistics> done = server.run(name, "", job, {});
     EXPECT_TRUE(done) << done.error().message;
     EXPECT_LE(test::relative_error(test::output_values(outcome), exact_), 1e-5);
@@ -166,7 +166,7 @@ TEST_F(GpuModelServer, WithoutARungOfTheCpuTheLossIsToldAllTheSame) {
   gpu_->fail_work(20, ErrorCode::device_lost);
   JobOutcome outcome;
   const VolumeJob job =
-      test::recorded_job(volume_.view(), output_, ElementType::f32, VolumeOrder::image_major, outcome);
+      test::recorded_job(volume_.view(), output_, ElementType::f32, VolumeOrder::channel_major, outcome);
   const Result<JobStatistics> done = server->run("net", "", job, {});
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, ErrorCode::device_lost);

@@ -56,7 +56,7 @@ class JobLineTest : public test::ServedRepository {
     volumes_.push_back(test::random_volume(1, n, ElementType::f32, random_));
     outcomes_.emplace_back();
     VolumeJob job = test::recorded_job(volumes_.back().view(), {1, 2, n - Vec3::cube(7)}, ElementType::f32,
-                                       VolumeOrder::image_major, outcomes_.back());
+                                       VolumeOrder::channel_major, outcomes_.back());
     job.schedule.rung = 0;
     jobs_.push_back(job);
   }

@@ -30,7 +30,7 @@ class ModelServerTest : public ServedRepository {
   VolumeJob held_job(JobOutcome& outcome) { return held_job(volume_, outcome); }
   VolumeJob held_job(const RandomVolume& volume, JobOutcome& outcome) {
     VolumeJob job = recorded_job(volume.view(), {1, 2, volume.shape.n - Vec3::cube(7)}, ElementType::f32,
-                                 VolumeOrder::image_major, outcome);
+                                 VolumeOrder::channel_major, outcome);
     job.sink.slab = [this, slab = job.sink.slab](std::int64_t first_plane, std::int64_t planes) {
       ++held_;
       EXPECT_TRUE(wait_until([&] { return released_.load(); }));

@@ -58,7 +58,7 @@ TEST_F(ModelServerTest, ServesAModelExactlyWithItsOwnNormalisation) {
   EXPECT_EQ(server->cut("net", "", volume_.shape, ElementType::f32, {})->part, estimate->output.n);
   JobOutcome outcome;
   VolumeJob job =
-      test::recorded_job(volume_.view(), estimate->output, ElementType::f32, VolumeOrder::image_major, outcome);
+      test::recorded_job(volume_.view(), estimate->output, ElementType::f32, VolumeOrder::channel_major, outcome);
   job.input.normalisation = {100.0F, 100.0F};  // not the caller's business
   outcome.statistics = server->run("net", "1", job, {});
   ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
@@ -67,7 +67,7 @@ TEST_F(ModelServerTest, ServesAModelExactlyWithItsOwnNormalisation) {
   EXPECT_LE(test::relative_error(test::output_values(outcome), exact), 1e-5);
   JobOutcome plain;
   VolumeJob own =
-      test::recorded_job(volume_.view(), estimate->output, ElementType::f32, VolumeOrder::image_major, plain);
+      test::recorded_job(volume_.view(), estimate->output, ElementType::f32, VolumeOrder::channel_major, plain);
   own.input.normalised = true;
   plain.statistics = server->run("net", "1", own, {});
   ASSERT_TRUE(plain.statistics);

@@ -65,7 +65,7 @@ class SmallPatchesTest : public test::ServedRepository {
 
   VolumeJob job_for(const RandomVolume& volume, std::size_t rung, JobOutcome& outcome) {
     VolumeJob job = test::recorded_job(volume.view(), {1, 2, volume.shape.n - Vec3::cube(7)}, ElementType::f32,
-                                       VolumeOrder::image_major, outcome);
+                                       VolumeOrder::channel_major, outcome);
     job.schedule.rung = rung;
     return job;
   }

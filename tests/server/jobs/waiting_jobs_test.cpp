@@ -110,14 +110,14 @@ TEST_F(WaitingJobs, AJobThatStandsAsideLetsOthersRunAndIsNoneTheWorse) {
   const Shape5 output = server->estimate("net", "", large.shape)->output;
   JobOutcome slow;
   JobOutcome quick;
-  VolumeJob job = test::recorded_job(large.view(), output, ElementType::f32, VolumeOrder::image_major, slow);
+  VolumeJob job = test::recorded_job(large.view(), output, ElementType::f32, VolumeOrder::channel_major, slow);
   std::jthread other;
   std::atomic<bool> other_ended = false;
   job.sink.has_room = [&] {
     if (!other.joinable()) {
       other = std::jthread([&] {
         VolumeJob second = test::recorded_job(volume_.view(), {1, 2, volume_.shape.n - Vec3::cube(7)}, ElementType::f32,
-                                              VolumeOrder::image_major, quick);
+                                              VolumeOrder::channel_major, quick);
         EXPECT_TRUE(server->run("net", "", second, {}));
         other_ended = true;
       });

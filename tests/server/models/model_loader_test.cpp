@@ -161,7 +161,7 @@ TEST_F(ModelLoaderTest, AModelWhoseJobHasRunAsPlannedMakesNoFirstRun) {
   const test::RandomVolume volume = test::random_volume(1, engine.patch(), ElementType::f32, random);
   test::JobOutcome outcome;
   const Shape5 output = engine.estimate(volume.shape)->output;
-  VolumeJob job = test::recorded_job(volume.view(), output, ElementType::f32, VolumeOrder::image_major, outcome);
+  VolumeJob job = test::recorded_job(volume.view(), output, ElementType::f32, VolumeOrder::channel_major, outcome);
   job.schedule.rung = 0;
   EXPECT_FALSE(engine.has_run(0));
   ASSERT_TRUE(engine.run(job, {}));

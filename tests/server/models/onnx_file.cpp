@@ -59,7 +59,7 @@ class Writer {
   }
 
   std::string text() {
-    const std::vector<std::int64_t> f = images(network_);
+    const std::vector<std::int64_t> f = channels_of(network_);
     add_value(*graph_.add_input(), network_.input_name, network_.f_in);
     for (std::size_t i = 0; i < network_.nodes.size(); ++i) add_node(i, f);
     add_value(*graph_.add_output(), names_.back(), f.back());

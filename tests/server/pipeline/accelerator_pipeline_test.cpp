@@ -46,7 +46,7 @@ void AcceleratorPipeline::expect_all_cuts_exact(std::int64_t new_planes) {
       EXPECT_EQ(gpu().reserved(MemorySpace::device), counted.device);
       EXPECT_EQ(gpu().reserved(MemorySpace::pinned), counted.pinned);
       JobOutcome outcome;
-      const VolumeJob job = recorded_job(volume.view(), output, ElementType::f32, VolumeOrder::image_major, outcome);
+      const VolumeJob job = recorded_job(volume.view(), output, ElementType::f32, VolumeOrder::channel_major, outcome);
       const Result<PipelineStatistics> ran = (*pipeline)->run(job, {});
       ASSERT_TRUE(ran) << ran.error().message;
       EXPECT_LE(relative_error(output_values(outcome), exact), 1e-5);

@@ -121,7 +121,7 @@ Network residual_blocks(std::int64_t f) {
 
 // Appends a block as it is trained: beside a kernel a smaller one and a normalisation of the same tensor.
 void append_block(Network& network, const std::string& name, Vec3 k, Vec3 begin) {
-  const std::int64_t f = images(network).back();
+  const std::int64_t f = channels_of(network).back();
   const int from = static_cast<int>(network.nodes.size());
   network.nodes.push_back({name + "_large", Convolution{f, k, Vec3::cube(1), {}}, {from}});
   network.nodes.push_back({name + "_crop", Crop{begin, k - Vec3::cube(1) - begin}, {from}});

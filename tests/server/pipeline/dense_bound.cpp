@@ -34,7 +34,7 @@ std::vector<Values> largest_within_reach(const Network& network, const DenseValu
   std::vector<Values> largest;
   for (std::size_t i = 0; i < dense.values.size(); ++i) {
     const Vec3 read = reach.back().fov - reach[i].fov;
-    largest.push_back(oracle::largest_around(oracle::largest_of_images(dense.shapes[i], dense.values[i]),
+    largest.push_back(oracle::largest_around(oracle::largest_of_channels(dense.shapes[i], dense.values[i]),
                                              dense.shapes[i].n, margin, read + margin, n_out));
   }
   return largest;

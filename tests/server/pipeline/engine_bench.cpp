@@ -144,7 +144,7 @@ void run_flowing(Engine& engine, const RandomVolume& volume, const JobEstimate& 
   const std::jthread writer([&](const std::stop_token& stop) {
     static_cast<void>(ring.write({volume.view().data, static_cast<std::size_t>(bytes)}, stop));
   });
-  VolumeJob job = recorded_job(volume.view(), estimate.output, ElementType::f32, VolumeOrder::image_major, outcome);
+  VolumeJob job = recorded_job(volume.view(), estimate.output, ElementType::f32, VolumeOrder::channel_major, outcome);
   job.input.volume.data = nullptr;
   job.input.source = &ring;
   job.schedule.rung = estimate.rung;
@@ -192,7 +192,7 @@ double relative_error(const std::vector<float>& found, const oracle::Values& exa
 void expect_exact(const EngineBench& made, const RandomVolume& volume, const Normalisation& normalisation,
                   std::int64_t max_held) {
   const JobOutcome outcome =
-      run_job(*made.engine, volume.view(), normalisation, ElementType::f32, VolumeOrder::image_major, max_held);
+      run_job(*made.engine, volume.view(), normalisation, ElementType::f32, VolumeOrder::channel_major, max_held);
   ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
   const oracle::Values exact =
       dense_oracle(made.network, made.weights, volume.shape.n, volume_values(volume.view(), normalisation));

@@ -44,7 +44,7 @@ struct JobOutcome {
                                      VolumeOrder order, JobOutcome& outcome);
 
 [[nodiscard]] JobOutcome run_job(Engine& engine, const VolumeView& volume, const Normalisation& normalisation = {},
-                                 ElementType type = ElementType::f32, VolumeOrder order = VolumeOrder::image_major,
+                                 ElementType type = ElementType::f32, VolumeOrder order = VolumeOrder::channel_major,
                                  std::int64_t max_held = saturated);
 
 // Runs a job of float32 as its estimate says: its volume comes through a ring of no more planes than that.

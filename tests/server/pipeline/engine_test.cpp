@@ -151,7 +151,7 @@ TEST(Engine, StopsBetweenPatches) {
   const RandomVolume volume = test::random_volume(1, {12, 11, 8}, ElementType::f32, random);
   JobOutcome outcome;
   VolumeJob job = test::recorded_job(volume.view(), made.engine->estimate(volume.shape)->output, ElementType::f32,
-                                     VolumeOrder::image_major, outcome);
+                                     VolumeOrder::channel_major, outcome);
   std::stop_source stop;
   const auto progress = job.account.progress;
   job.account.progress = [&](const JobProgress& at) {
@@ -173,7 +173,7 @@ TEST(Engine, AnErrorOfTheCallerEndsTheJobOnly) {
   const RandomVolume volume = test::random_volume(1, {12, 11, 8}, ElementType::f32, random);
   JobOutcome outcome;
   const Shape5 output = made.engine->estimate(volume.shape)->output;
-  VolumeJob job = test::recorded_job(volume.view(), output, ElementType::f32, VolumeOrder::image_major, outcome);
+  VolumeJob job = test::recorded_job(volume.view(), output, ElementType::f32, VolumeOrder::channel_major, outcome);
   job.sink.deliver = [](const OutputSlab&) -> Result<void> {
     return Error{ErrorCode::unavailable, "the caller hung up"};
   };
@@ -228,9 +228,9 @@ TEST(Engine, EstimateRefusesWithBothNumbers) {
   EXPECT_EQ(small.error().code, ErrorCode::invalid_argument);
   EXPECT_THAT(small.error().message, HasSubstr("8x7x8"));
   EXPECT_THAT(small.error().message, HasSubstr("8x8x8"));
-  const Result<JobEstimate> images = made.engine->estimate({3, {9, 9, 9}});
-  ASSERT_FALSE(images);
-  EXPECT_THAT(images.error().message, HasSubstr("3 channels; the network takes 1"));
+  const Result<JobEstimate> channels = made.engine->estimate({3, {9, 9, 9}});
+  ASSERT_FALSE(channels);
+  EXPECT_THAT(channels.error().message, HasSubstr("3 channels; the network takes 1"));
   EXPECT_FALSE(made.engine->estimate({1, Vec3::cube(std::int64_t{1} << 40)}));
 }
 
@@ -330,7 +330,7 @@ TEST(Engine, AJobKeepsTheRungOfItsEstimate) {
   const RandomVolume volume = test::random_volume(1, {20, 20, 20}, ElementType::f32, random);
   const JobEstimate fast = *made.engine->estimate(volume.shape);
   JobOutcome outcome;
-  VolumeJob job = test::recorded_job(volume.view(), fast.output, ElementType::f32, VolumeOrder::image_major, outcome);
+  VolumeJob job = test::recorded_job(volume.view(), fast.output, ElementType::f32, VolumeOrder::channel_major, outcome);
   job.schedule.rung = 1;
   const Result<JobStatistics> done = made.engine->run(job, {});
   ASSERT_TRUE(done);
@@ -357,7 +357,7 @@ TEST(Engine, TellsWhatItHasComputedBeforeItDelivers) {
   const RandomVolume volume = test::random_volume(1, {12, 11, 8}, ElementType::f32, random);
   JobOutcome outcome;
   VolumeJob job = test::recorded_job(volume.view(), made.engine->estimate(volume.shape)->output, ElementType::f32,
-                                     VolumeOrder::image_major, outcome);
+                                     VolumeOrder::channel_major, outcome);
   std::vector<std::int64_t> told;  // voxels, at each delivery
   job.sink.deliver = [&, deliver = job.sink.deliver](const OutputSlab& slab) {
     told.push_back(outcome.gained.voxels);

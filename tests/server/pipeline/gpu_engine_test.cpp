@@ -33,7 +33,7 @@ class GpuEngine : public testing::Test {
     return Engine::open(network_, weights_, plan, catalogue_, {*cpu_, gpu_.get()});
   }
   VolumeJob job(JobOutcome& outcome) {
-    return test::recorded_job(volume_.view(), output_, ElementType::f32, VolumeOrder::image_major, outcome);
+    return test::recorded_job(volume_.view(), output_, ElementType::f32, VolumeOrder::channel_major, outcome);
   }
   void run(Engine& engine, JobOutcome& outcome) { outcome.statistics = engine.run(job(outcome), {}); }
   void expect_exact(const JobOutcome& outcome) {

@@ -37,7 +37,7 @@ class JobEstimatesTest : public testing::Test {
     return {std::move(network), std::move(facts), sockets};
   }
   [[nodiscard]] static Work work(Vec3 n, std::int64_t max_held = saturated) {
-    return {{1, n, ElementType::f32, VolumeOrder::image_major}, ElementType::f32, max_held};
+    return {{1, n, ElementType::f32, VolumeOrder::channel_major}, ElementType::f32, max_held};
   }
   [[nodiscard]] std::vector<std::size_t> all() const {
     std::vector<std::size_t> now(rungs_.size());

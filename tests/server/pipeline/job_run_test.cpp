@@ -50,7 +50,7 @@ TEST(JobRun, AnyNumberOfSocketsGivesTheSameVolumeBitByBit) {
       const Backend& backend = sockets == 3 ? test::in_place_backend() : test::oracle_backend();
       const EngineBench made = open_on(sockets, network, *choice, backend);
       const JobOutcome outcome =
-          test::run_job(*made.engine, volume.view(), {}, ElementType::f32, VolumeOrder::image_major, max_held);
+          test::run_job(*made.engine, volume.view(), {}, ElementType::f32, VolumeOrder::channel_major, max_held);
       ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
       if (first.empty()) first = test::output_values(outcome);
       EXPECT_EQ(test::output_values(outcome), first) << sockets << " sockets";
@@ -110,7 +110,7 @@ TEST(JobRun, AllSocketsWorkWithAsManySlabsAsTheEstimateSays) {
   const JobEstimate estimate = *made.engine->estimate(volume.shape);
   JobOutcome outcome;
   VolumeJob job =
-      test::recorded_job(volume.view(), estimate.output, ElementType::f32, VolumeOrder::image_major, outcome);
+      test::recorded_job(volume.view(), estimate.output, ElementType::f32, VolumeOrder::channel_major, outcome);
   std::int64_t open = 0;
   hold_slabs(estimate.slabs, open, job);
   ASSERT_TRUE(made.engine->run(job, {}));
@@ -124,7 +124,7 @@ TEST(JobRun, FewerSocketsWorkWhereSlabsOfSoManyRowsHaveNoRoom) {
   const JobOutcome whole = test::run_job(*made.engine, volume.view());
   JobOutcome outcome;
   VolumeJob job = test::recorded_job(volume.view(), made.engine->estimate(volume.shape)->output, ElementType::f32,
-                                     VolumeOrder::image_major, outcome);
+                                     VolumeOrder::channel_major, outcome);
   std::int64_t open = 0;
   hold_slabs(1, open, job);
   ASSERT_TRUE(made.engine->run(job, {}));
@@ -147,7 +147,7 @@ TEST(JobRun, ColumnsOfARowAreTakenStepByStepSideBySide) {
   JobOutcome outcome;
   const JobEstimate estimate = *made.engine->estimate(volume.shape);
   VolumeJob job =
-      test::recorded_job(volume.view(), estimate.output, ElementType::f32, VolumeOrder::image_major, outcome);
+      test::recorded_job(volume.view(), estimate.output, ElementType::f32, VolumeOrder::channel_major, outcome);
   std::vector<bool> within;
   job.schedule.between_patches = [&](const Interval& interval) -> Result<void> {
     within.push_back(interval.within_stream);
@@ -190,7 +190,7 @@ class CountingSource final : public PlaneSource {
   void want(const PlaneRange& planes) override { most = std::max(most, planes.last - planes.first); }
   bool here() const override { return true; }
   Result<void> wait(const std::stop_token& /*stop*/) override { return {}; }
-  const std::byte* plane(std::int64_t image, std::int64_t z) const override { return whole_.plane(image, z); }
+  const std::byte* plane(std::int64_t channel, std::int64_t z) const override { return whole_.plane(channel, z); }
 
   std::int64_t most = 0;
 
@@ -214,7 +214,7 @@ TEST(JobRun, WantsNoMorePlanesThanItsEstimateSays) {
     CountingSource source(volume.view());
     JobOutcome outcome;
     VolumeJob job =
-        test::recorded_job(volume.view(), estimate.output, ElementType::f32, VolumeOrder::image_major, outcome);
+        test::recorded_job(volume.view(), estimate.output, ElementType::f32, VolumeOrder::channel_major, outcome);
     job.input.source = &source;
     job.schedule.max_held = max_held;
     ASSERT_TRUE(made.engine->run(job, {}));
@@ -230,9 +230,9 @@ class AskedSource final : public PlaneSource {
   void want(const PlaneRange& /*planes*/) override {}
   bool here() const override { return true; }
   Result<void> wait(const std::stop_token& /*stop*/) override { return {}; }
-  const std::byte* plane(std::int64_t image, std::int64_t z) const override {
+  const std::byte* plane(std::int64_t channel, std::int64_t z) const override {
     ++asked;
-    return whole_.plane(image, z);
+    return whole_.plane(channel, z);
   }
 
   mutable std::atomic<std::int64_t> asked = 0;
@@ -352,7 +352,7 @@ TEST(JobRun, AStopEndsAllSockets) {
   const RandomVolume volume = narrow_volume();
   JobOutcome outcome;
   VolumeJob job = test::recorded_job(volume.view(), made.engine->estimate(volume.shape)->output, ElementType::f32,
-                                     VolumeOrder::image_major, outcome);
+                                     VolumeOrder::channel_major, outcome);
   std::stop_source stop;
   const auto progress = job.account.progress;
   job.account.progress = [&](const JobProgress& at) {

@@ -139,7 +139,7 @@ TEST_F(LocalError, OfDrawnPlansStaysWithinTheirReach) {
   }
 }
 
-// Transforms of whole images among them, in patches and streams. Some of their errors reach beyond the field of view:
+// Transforms of whole inputs among them, in patches and streams. Some of their errors reach beyond the field of view:
 // a margin of zeros would not do.
 TEST_F(LocalError, OfAnyPlanarPrimitivesStaysWithinTheirReach) {
   for (int i = 0; i < test::case_count(16); ++i) {

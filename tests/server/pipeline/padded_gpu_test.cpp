@@ -186,7 +186,7 @@ TEST_F(PaddedOnGpu, JobsBehindPlaneZeroAreRefusedWhereAPatchHasTheWholeVolume) {
     ASSERT_TRUE(engine) << engine.error().message;
     const test::RandomVolume volume = test::random_volume(valid.network.f_in, n, ElementType::f32, random);
     test::JobOutcome outcome;
-    const Shape5 output{1, images(valid.network).back(), n};
+    const Shape5 output{1, channels_of(valid.network).back(), n};
     VolumeJob job = recorded_job(volume.view(), output, ElementType::f32, VolumeOrder::plane_major, outcome);
     job.schedule.rung = 1;
     job.sink.first_plane = 1;

@@ -34,7 +34,7 @@ class PaddedGrower {
   }
   int conv(std::int64_t f_out, int input, bool same) {
     Convolution conv{f_out, random_.vec3(1, 3), random_.vec3(1, 2), random_activation(random_)};
-    const std::int64_t f = images(padded_.network)[static_cast<std::size_t>(input)];
+    const std::int64_t f = channels_of(padded_.network)[static_cast<std::size_t>(input)];
     if (random_.chance(0.3)) conv.groups = std::gcd(f, f_out);
     const Vec3 both = dilated(conv.k, conv.dilation) - Vec3::cube(1);
     Border pads{both / Vec3::cube(2), both - both / Vec3::cube(2)};
@@ -45,7 +45,7 @@ class PaddedGrower {
   // Adds two convolutions and what they read.
   void residual() {
     const int from = last_;
-    const std::int64_t f = images(padded_.network).back();
+    const std::int64_t f = channels_of(padded_.network).back();
     conv(random_.integer(1, 4), from, true);
     const int branch = conv(f, last_, true);
     if (random_.chance(0.7)) {
@@ -168,9 +168,9 @@ Values within(const Shape5& shape, const Values& values, const Border& pads, dou
   for (std::int64_t row = 0; row < shape.f * shape.n.z * shape.n.y; ++row) {
     const std::int64_t y = row % shape.n.y + pads.begin.y;
     const std::int64_t z = row / shape.n.y % shape.n.z + pads.begin.z;
-    const std::int64_t image = row / (shape.n.y * shape.n.z);
+    const std::int64_t channel = row / (shape.n.y * shape.n.z);
     const auto from = values.begin() + row * shape.n.x;
-    std::copy(from, from + shape.n.x, out.begin() + ((image * n.z + z) * n.y + y) * n.x + pads.begin.x);
+    std::copy(from, from + shape.n.x, out.begin() + ((channel * n.z + z) * n.y + y) * n.x + pads.begin.x);
   }
   return out;
 }
@@ -192,9 +192,9 @@ Values copied(const Shape5& shape, const Values& values, const Border& pads, boo
   for (std::int64_t i = 0; i < shape.f * voxels(n); ++i) {
     const Vec3 place{i / (n.y * n.x) % n.z, i / n.x % n.y, i % n.x};
     const Vec3 from = source_of(place - pads.begin, shape.n, reflects);
-    const std::int64_t image = i / voxels(n);
+    const std::int64_t channel = i / voxels(n);
     out.push_back(
-        values[static_cast<std::size_t>(((image * shape.n.z + from.z) * shape.n.y + from.y) * shape.n.x + from.x)]);
+        values[static_cast<std::size_t>(((channel * shape.n.z + from.z) * shape.n.y + from.y) * shape.n.x + from.x)]);
   }
   return out;
 }
@@ -205,8 +205,8 @@ Values cut_to(const Shape5& shape, const Shape5& whole, const Values& values) {
   for (std::int64_t row = 0; row < shape.f * shape.n.z * shape.n.y; ++row) {
     const std::int64_t y = row % shape.n.y;
     const std::int64_t z = row / shape.n.y % shape.n.z;
-    const std::int64_t image = row / (shape.n.y * shape.n.z);
-    const auto from = values.begin() + ((image * whole.n.z + z) * whole.n.y + y) * whole.n.x;
+    const std::int64_t channel = row / (shape.n.y * shape.n.z);
+    const auto from = values.begin() + ((channel * whole.n.z + z) * whole.n.y + y) * whole.n.x;
     out.insert(out.end(), from, from + shape.n.x);
   }
   return out;
@@ -222,9 +222,9 @@ Values spread(const Shape5& shape, const Values& values, Vec3 stride, Vec3 n) {
   Values out;
   for (std::int64_t i = 0; i < shape.f * voxels(whole); ++i) {
     const Vec3 from = Vec3{i / (whole.y * whole.x) % whole.z, i / whole.x % whole.y, i % whole.x} / stride;
-    const std::int64_t image = i / voxels(whole);
+    const std::int64_t channel = i / voxels(whole);
     out.push_back(
-        values[static_cast<std::size_t>(((image * shape.n.z + from.z) * shape.n.y + from.y) * shape.n.x + from.x)]);
+        values[static_cast<std::size_t>(((channel * shape.n.z + from.z) * shape.n.y + from.y) * shape.n.x + from.x)]);
   }
   return out;
 }
@@ -327,7 +327,7 @@ double error_of(Engine& engine, const PaddedNetwork& padded, Vec3 n, Random& ran
   const RandomVolume volume = random_volume(padded.network.f_in, n, ElementType::f32, random);
   const Normalisation shifted{2.0F, 0.5F};  // zeros stand around what the network reads, not around the volume
   const JobOutcome outcome =
-      run_job(engine, volume.view(), shifted, ElementType::f32, VolumeOrder::image_major, max_held);
+      run_job(engine, volume.view(), shifted, ElementType::f32, VolumeOrder::channel_major, max_held);
   if (!outcome.statistics) throw std::runtime_error(outcome.statistics.error().message);
   const Values exact = padded_oracle(padded, n, volume_values(volume.view(), shifted));
   return relative_error(output_values(outcome), exact);

@@ -33,8 +33,8 @@ struct PipelineBench {
 
   // Returns a job whose slabs lie in `outcome`, which must stay where it is.
   [[nodiscard]] VolumeJob job(const RandomVolume& volume, JobOutcome& outcome) const {
-    const Shape5 output{1, images(network).back(), volume.shape.n - reaches(network).back().fov + Vec3::cube(1)};
-    return recorded_job(volume.view(), output, ElementType::f32, VolumeOrder::image_major, outcome);
+    const Shape5 output{1, channels_of(network).back(), volume.shape.n - reaches(network).back().fov + Vec3::cube(1)};
+    return recorded_job(volume.view(), output, ElementType::f32, VolumeOrder::channel_major, outcome);
   }
 
   Network network;

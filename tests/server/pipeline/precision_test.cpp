@@ -76,8 +76,8 @@ struct Bench {
     const SpaceBytes counted = pipeline_bytes(take_apart(network, rung, catalogue, {cpu->spec(), gpu.spec()}).value());
     EXPECT_EQ(gpu.reserved(MemorySpace::device), counted.device);
     JobOutcome outcome;
-    const Shape5 output{1, images(network).back(), volume.shape.n - fov + Vec3::cube(1)};
-    const VolumeJob job = recorded_job(volume.view(), output, ElementType::f32, VolumeOrder::image_major, outcome);
+    const Shape5 output{1, channels_of(network).back(), volume.shape.n - fov + Vec3::cube(1)};
+    const VolumeJob job = recorded_job(volume.view(), output, ElementType::f32, VolumeOrder::channel_major, outcome);
     const Result<PipelineStatistics> ran = (*pipeline)->run(job, {});
     ASSERT_TRUE(ran) << ran.error().message;
     const std::vector<float> found = output_values(outcome);

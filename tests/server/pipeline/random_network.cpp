@@ -37,7 +37,7 @@ class Grower {
   }
   void residual() {
     const int from = last_;
-    const std::int64_t f = images(network_).back();
+    const std::int64_t f = channels_of(network_).back();
     const int branch = conv(Vec3::cube(1), f, from);
     if (random_.chance(0.5)) {
       add("add", Add{random_activation(random_)}, {from, branch});
@@ -55,7 +55,7 @@ class Grower {
   // Adds a residual: the trunk loses as much to a convolution as the skipped branch to a crop.
   void cropped_residual() {
     const int from = last_;
-    const std::int64_t f = images(network_).back();
+    const std::int64_t f = channels_of(network_).back();
     const Vec3 k = random_.vec3(1, 3);
     Crop crop;
     for (int axis = 0; axis < 3; ++axis) crop.begin[axis] = random_.integer(0, k[axis] - 1);

@@ -124,9 +124,9 @@ Result<Rung> rung_of_three(const Network& network, const GeometryChoice& choice,
           step_of(node, problem, on_gpu ? DeviceKind::gpu : DeviceKind::cpu, on_gpu ? gpu : cpu, catalogue);
       if (!step) return step.error();
       if (divided) {
-        const bool cuts_images = conv->in.f > 1 && random.chance(0.5);
+        const bool cuts_channels = conv->in.f > 1 && random.chance(0.5);
         // At most six parts of the batch: fragments are many, and each part is a job of its own.
-        step->division = {{random.integer(div_up(conv->in.S, 6), conv->in.S), cuts_images ? 1 : 0,
+        step->division = {{random.integer(div_up(conv->in.S, 6), conv->in.S), cuts_channels ? 1 : 0,
                            random.integer(0, conv->f_out), random.integer(0, output_shape(problem).n.z)}};
       }
       segment.steps.push_back(std::move(*step));

@@ -45,8 +45,8 @@ struct Bench {
     return test::split_rung(network, choice, theta, micro_batch, cpu->spec(), gpu->spec()).value();
   }
   VolumeJob job(const RandomVolume& volume, JobOutcome& outcome) const {
-    const Shape5 output{1, images(network).back(), volume.shape.n - fov + Vec3::cube(1)};
-    return test::recorded_job(volume.view(), output, ElementType::f32, VolumeOrder::image_major, outcome);
+    const Shape5 output{1, channels_of(network).back(), volume.shape.n - fov + Vec3::cube(1)};
+    return test::recorded_job(volume.view(), output, ElementType::f32, VolumeOrder::channel_major, outcome);
   }
   std::vector<float> run(Pipeline& pipeline, const RandomVolume& volume, std::int64_t max_planes = saturated) const {
     JobOutcome outcome;
@@ -279,8 +279,8 @@ class WatchedVolume final : public PlaneSource {
   void want(const PlaneRange& /*planes*/) override { ++asked; }
   [[nodiscard]] bool here() const override { return true; }
   [[nodiscard]] Result<void> wait(const std::stop_token& /*stop*/) override { return {}; }
-  [[nodiscard]] const std::byte* plane(std::int64_t image, std::int64_t z) const override {
-    return whole_.plane(image, z);
+  [[nodiscard]] const std::byte* plane(std::int64_t channel, std::int64_t z) const override {
+    return whole_.plane(channel, z);
   }
 
   std::atomic<int> asked = 0;

@@ -163,7 +163,7 @@ TEST(Stream, FirstStepsLeaveOutNodesThatWouldDependOnWhatCameBefore) {
     calls.clear();
     JobOutcome whole;
     VolumeJob job = test::recorded_job(volume.view(), made.engine->estimate(volume.shape)->output, ElementType::f32,
-                                       VolumeOrder::image_major, whole);
+                                       VolumeOrder::channel_major, whole);
     job.schedule.whole_steps = true;
     ASSERT_TRUE(made.engine->run(job, {}));
     EXPECT_EQ(calls, (std::map<int, int>{{0, columns * 9}, {1, columns * 9}, {2, columns * 9}}));
@@ -187,7 +187,7 @@ TEST(Stream, AJobMayBeginAtAnyPlane) {
       SCOPED_TRACE(test::text_of(choice) + " from plane " + std::to_string(first));
       JobOutcome outcome;
       const Shape5 output = made.engine->estimate(volume.shape)->output;
-      VolumeJob job = test::recorded_job(volume.view(), output, ElementType::f32, VolumeOrder::image_major, outcome);
+      VolumeJob job = test::recorded_job(volume.view(), output, ElementType::f32, VolumeOrder::channel_major, outcome);
       job.sink.first_plane = first;
       ASSERT_TRUE(made.engine->run(job, {}));
       const std::vector<float> found = test::output_values(outcome);
@@ -226,7 +226,7 @@ TEST(Stream, InputMayFlowThroughAFewPlanes) {
       std::jthread writer([&] { EXPECT_TRUE(ring.write(volume.bytes, {})); });
       JobOutcome outcome;
       VolumeJob job = test::recorded_job({nullptr, volume.shape}, estimate->output, ElementType::f32,
-                                         VolumeOrder::image_major, outcome);
+                                         VolumeOrder::channel_major, outcome);
       job.input.source = &ring;
       job.schedule.max_held = max_held;
       ASSERT_TRUE(made.engine->run(job, {}));
@@ -243,7 +243,7 @@ TEST(Stream, ASourceThatFailsEndsTheJobAndOneOfAnotherVolumeIsRefused) {
   ring.fail({ErrorCode::unavailable, "the sender is gone"});
   JobOutcome outcome;
   VolumeJob job = test::recorded_job({nullptr, shape}, made.engine->estimate(shape)->output, ElementType::f32,
-                                     VolumeOrder::image_major, outcome);
+                                     VolumeOrder::channel_major, outcome);
   job.input.source = &ring;
   EXPECT_EQ(made.engine->run(job, {}).error().message, "the sender is gone");
   job.input.volume.shape.n.z = 17;
@@ -256,7 +256,7 @@ TEST(Stream, AJobThatBeginsBeyondItsOutputIsRefused) {
   const RandomVolume volume = test::random_volume(1, {18, 9, 9}, ElementType::f32, random);
   JobOutcome outcome;
   VolumeJob job = test::recorded_job(volume.view(), made.engine->estimate(volume.shape)->output, ElementType::f32,
-                                     VolumeOrder::image_major, outcome);
+                                     VolumeOrder::channel_major, outcome);
   job.sink.first_plane = 11;
   EXPECT_THAT(made.engine->run(job, {}).error().message, HasSubstr("begins at output plane 11; the output has 11"));
   job.sink.first_plane = -1;
@@ -271,7 +271,7 @@ TEST(Stream, WhatAnotherJobLeftIsForgotten) {
   const std::vector<float> wanted = test::output_values(test::run_job(*made.engine, volume.view()));
   JobOutcome cut;
   VolumeJob job = test::recorded_job(other.view(), made.engine->estimate(other.shape)->output, ElementType::f32,
-                                     VolumeOrder::image_major, cut);
+                                     VolumeOrder::channel_major, cut);
   std::stop_source stop;
   job.account.progress = [&](const JobProgress& at) {
     if (at.patches_done == 3) stop.request_stop();
@@ -293,7 +293,7 @@ TEST(Stream, AnyOtherJobRunsBetweenColumnsOnly) {
   for (const bool bands : {false, true}) {
     JobOutcome outcome;
     VolumeJob job = test::recorded_job(volume.view(), made.engine->estimate(volume.shape)->output, ElementType::f32,
-                                       VolumeOrder::image_major, outcome);
+                                       VolumeOrder::channel_major, outcome);
     if (bands) job.schedule.max_held = test::held_for(5, made, volume.shape);
     int others = 0;
     job.schedule.between_patches = [&](const Interval& interval) -> Result<void> {
@@ -336,7 +336,7 @@ TEST(Stream, SmallPatchesRunBetweenSteps) {
   const RandomVolume other = test::random_volume(1, {9, 9, 9}, ElementType::f32, random);
   JobOutcome outcome;
   VolumeJob job = test::recorded_job(volume.view(), made.engine->estimate(volume.shape)->output, ElementType::f32,
-                                     VolumeOrder::image_major, outcome);
+                                     VolumeOrder::channel_major, outcome);
   job.schedule.rung = 0;
   ASSERT_TRUE(made.engine->run(job, {}));
   const std::vector<float> wanted = test::output_values(outcome);
@@ -347,7 +347,7 @@ TEST(Stream, SmallPatchesRunBetweenSteps) {
   job.schedule.between_patches = [&](const Interval& interval) -> Result<void> {
     JobOutcome beside;
     VolumeJob short_job =
-        test::recorded_job(other.view(), small->output, ElementType::f32, VolumeOrder::image_major, beside);
+        test::recorded_job(other.view(), small->output, ElementType::f32, VolumeOrder::channel_major, beside);
     short_job.schedule.rung = small->rung;
     others += interval.within_stream ? 1 : 0;
     EXPECT_TRUE(made.engine->run(short_job, {}));

@@ -43,7 +43,7 @@ std::int64_t held_for(std::int64_t planes, const EngineBench& made, const Volume
 }
 
 JobOutcome run_holding(const EngineBench& made, const RandomVolume& volume, std::int64_t max_held) {
-  return test::run_job(*made.engine, volume.view(), {}, ElementType::f32, VolumeOrder::image_major, max_held);
+  return test::run_job(*made.engine, volume.view(), {}, ElementType::f32, VolumeOrder::channel_major, max_held);
 }
 
 }  // namespace znni::test

@@ -51,7 +51,7 @@ class StridedGrower {
   }
 
  private:
-  std::int64_t channels(int value) const { return images(net_.network)[static_cast<std::size_t>(value)]; }
+  std::int64_t channels(int value) const { return channels_of(net_.network)[static_cast<std::size_t>(value)]; }
   Vec3 extent(int value) const { return extents_[static_cast<std::size_t>(value)]; }
 
   int add(const std::string& kind, Operation operation, std::vector<int> inputs, Vec3 extent, const Border& pads = {}) {

@@ -50,7 +50,7 @@ PaddedNetwork with_norms(const PaddedNetwork& padded, Random& random) {
   bound.network.nodes.clear();
   bound.pads.clear();
   std::vector<int> values = {0};
-  const std::vector<std::int64_t> f = images(padded.network);
+  const std::vector<std::int64_t> f = channels_of(padded.network);
   for (std::size_t i = 0; i < padded.network.nodes.size(); ++i) {
     Node node = padded.network.nodes[i];
     for (int& input : node.inputs) input = values[static_cast<std::size_t>(input)];
@@ -100,8 +100,8 @@ GeometryChoice window_choice(const Network& network, Vec3 window) {
   return choice;
 }
 
-std::size_t at(Vec3 n, std::int64_t image, Vec3 v) {
-  return static_cast<std::size_t>(((image * n.z + v.z) * n.y + v.y) * n.x + v.x);
+std::size_t at(Vec3 n, std::int64_t channel, Vec3 v) {
+  return static_cast<std::size_t>(((channel * n.z + v.z) * n.y + v.y) * n.x + v.x);
 }
 Vec3 voxel_at(Vec3 n, std::int64_t number) { return {number / (n.y * n.x), number / n.x % n.y, number % n.x}; }
 
@@ -120,7 +120,7 @@ void for_each_inside(std::int64_t f, Vec3 n, Vec3 begin, Vec3 volume, const Body
 oracle::Values blended_oracle(const PaddedNetwork& net, Vec3 window, const oracle::Values& volume, Vec3 n,
                               const WindowBlend& blend) {
   const std::int64_t f_in = net.network.f_in;
-  const std::int64_t f_out = images(net.network).back();
+  const std::int64_t f_out = channels_of(net.network).back();
   const Vec3 lost = lost_extent(test::valid_form(net, false).network) - Vec3::cube(1);
   const Vec3 made = window - lost;
   const WindowWeights weights = window_weights(blend.weight, made);
@@ -128,14 +128,14 @@ oracle::Values blended_oracle(const PaddedNetwork& net, Vec3 window, const oracl
   oracle::Values all(sums.size());
   for (const GridPatch& patch : make_window_grid(n - lost, made, blend.overlap).patches) {
     oracle::Values in(static_cast<std::size_t>(f_in * voxels(window)));
-    for_each_inside(f_in, window, patch.start, n, [&](std::int64_t image, Vec3 v, Vec3 from) {
-      in[at(window, image, v)] = volume[at(n, image, from)];
+    for_each_inside(f_in, window, patch.start, n, [&](std::int64_t channel, Vec3 v, Vec3 from) {
+      in[at(window, channel, v)] = volume[at(n, channel, from)];
     });
     const oracle::Values out = test::padded_oracle(net, window, in);
-    for_each_inside(f_out, made, patch.start, n - lost, [&](std::int64_t image, Vec3 v, Vec3 to) {
+    for_each_inside(f_out, made, patch.start, n - lost, [&](std::int64_t channel, Vec3 v, Vec3 to) {
       const double weight = weights.of(v);
-      sums[at(n - lost, image, to)] += weight * out[at(made, image, v)];
-      all[at(n - lost, image, to)] += weight;
+      sums[at(n - lost, channel, to)] += weight * out[at(made, channel, v)];
+      all[at(n - lost, channel, to)] += weight;
     });
   }
   for (std::size_t i = 0; i < sums.size(); ++i) sums[i] /= all[i];
@@ -231,8 +231,8 @@ TEST_F(TileBoundNetworks, BeginAtTheFirstPlane) {
   open(test::base_seed());
   const test::RandomVolume volume = test::random_volume(net_.network.f_in, window_, ElementType::f32, *random_);
   test::JobOutcome outcome;
-  VolumeJob job =
-      test::recorded_job(volume.view(), estimate(window_)->output, ElementType::f32, VolumeOrder::image_major, outcome);
+  VolumeJob job = test::recorded_job(volume.view(), estimate(window_)->output, ElementType::f32,
+                                     VolumeOrder::channel_major, outcome);
   job.sink.first_plane = 1;
   const Result<JobStatistics> ran = engine_->run(job, {});
   ASSERT_FALSE(ran);

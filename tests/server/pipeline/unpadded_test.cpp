@@ -42,7 +42,7 @@ void compare(const PaddedNetwork& padded, const LoadedNetwork& framed, const Mad
   const oracle::Values found = valid_output(made.loaded, n, volume);
   const Vec3 of_wanted = n - lost_extent(framed.network) + Vec3::cube(1);
   const Vec3 of_found = n - lost_extent(made.loaded.network) + Vec3::cube(1);
-  const std::int64_t f = images(made.loaded.network).back();
+  const std::int64_t f = channels_of(made.loaded.network).back();
   ASSERT_EQ(static_cast<std::int64_t>(wanted.size()), f * voxels(of_wanted));
   ASSERT_EQ(static_cast<std::int64_t>(found.size()), f * voxels(of_found));
   double largest = 0;

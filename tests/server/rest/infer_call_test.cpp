@@ -16,7 +16,7 @@ using rpc::FakeModelServer;
 using rpc::TcpClient;
 using testing::HasSubstr;
 
-constexpr VolumeShape whole_output = {2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major};
+constexpr VolumeShape whole_output = {2, {4, 3, 2}, ElementType::f32, VolumeOrder::channel_major};
 
 class InferCallTest : public RestTest {
  protected:

@@ -66,7 +66,7 @@ class RestTest : public rpc::Loopback {
            R"(}}],"parameters":)" + parameters + "}";
   }
   [[nodiscard]] static std::string voxels(ElementType type = ElementType::f32) {
-    return rpc::input_bytes({1, {6, 5, 4}, type, VolumeOrder::image_major});
+    return rpc::input_bytes({1, {6, 5, 4}, type, VolumeOrder::channel_major});
   }
   // Returns a request as it travels.
   [[nodiscard]] static std::string on_the_wire(const std::string& json, const std::string& voxels) {

@@ -11,7 +11,7 @@ namespace znni::rpc {
 namespace {
 
 std::int64_t element_offset(const VolumeShape& shape, std::int64_t j, Vec3 position) {
-  return (j * image_stride(shape) + position.z * plane_stride(shape) + position.y * shape.n.x + position.x) *
+  return (j * channel_stride(shape) + position.z * plane_stride(shape) + position.y * shape.n.x + position.x) *
          element_bytes(shape.type);
 }
 

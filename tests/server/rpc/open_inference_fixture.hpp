@@ -24,7 +24,8 @@ class OpenInferenceTest : public Loopback {
   }
   void expect_alive() {
     EXPECT_TRUE(infer(twice_request()).ok());
-    EXPECT_TRUE(is_twice(response_.raw_output_contents(0), {2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major}));
+    EXPECT_TRUE(
+        is_twice(response_.raw_output_contents(0), {2, {4, 3, 2}, ElementType::f32, VolumeOrder::channel_major}));
   }
 
   std::unique_ptr<inference::GRPCInferenceService::Stub> stub_;

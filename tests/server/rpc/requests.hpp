@@ -19,7 +19,7 @@ inline inference::ModelInferRequest twice_request(Vec3 n = {6, 5, 4}, ElementTyp
   input.set_name("raw");
   input.set_datatype(datatype);
   for (const std::int64_t extent : {std::int64_t{1}, std::int64_t{1}, n.z, n.y, n.x}) input.add_shape(extent);
-  request.add_raw_input_contents(input_bytes({1, n, type, VolumeOrder::image_major}));
+  request.add_raw_input_contents(input_bytes({1, n, type, VolumeOrder::channel_major}));
   return request;
 }
 

@@ -260,7 +260,7 @@ TEST_F(ServerTest, CallsInsideAreFinishedBeforeItStops) {
   server_->stop(600);
   call.join();
   EXPECT_TRUE(status.ok()) << status.error_message();
-  EXPECT_TRUE(is_twice(response.raw_output_contents(0), {2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major}));
+  EXPECT_TRUE(is_twice(response.raw_output_contents(0), {2, {4, 3, 2}, ElementType::f32, VolumeOrder::channel_major}));
 }
 
 TEST_F(ServerTest, WhatDoesNotFinishInTimeIsEnded) {

@@ -62,7 +62,7 @@ double margin_of_windows(const PoolProblem& pool, const Values& in) {
   const Vec3 n = pool.in.n;
   const double scale = rms(in);
   double least = 1.0;
-  for (std::int64_t image = 0; image < pool.in.S * pool.in.f; ++image) {
+  for (std::int64_t channel = 0; channel < pool.in.S * pool.in.f; ++channel) {
     const Vec3 places = n - spanned(pool) + Vec3::cube(1);
     for (std::int64_t at = 0; at < voxels(places); ++at) {
       const Vec3 v{at / (places.y * places.x), at / places.x % places.y, at % places.x};
@@ -71,7 +71,7 @@ double margin_of_windows(const PoolProblem& pool, const Values& in) {
       for (std::int64_t d = 0; d < voxels(pool.window); ++d) {
         const Vec3 at_d{d / (pool.window.y * pool.window.x), d / pool.window.x % pool.window.y, d % pool.window.x};
         const Vec3 w = v + at_d * pool.dilation;
-        const double value = in[static_cast<std::size_t>(((image * n.z + w.z) * n.y + w.y) * n.x + w.x)];
+        const double value = in[static_cast<std::size_t>(((channel * n.z + w.z) * n.y + w.y) * n.x + w.x)];
         second = std::max(second, std::min(first, value));
         first = std::max(first, value);
       }

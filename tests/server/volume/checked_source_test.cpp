@@ -23,9 +23,9 @@ using testing::HasSubstr;
 constexpr float infinite = std::numeric_limits<float>::infinity();
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
-void put(RandomVolume& volume, std::int64_t image, Vec3 at, float value) {
+void put(RandomVolume& volume, std::int64_t channel, Vec3 at, float value) {
   std::byte* const to =
-      volume.bytes.data() + test::voxel_index(volume.shape, image, at) * element_bytes(volume.shape.type);
+      volume.bytes.data() + test::voxel_index(volume.shape, channel, at) * element_bytes(volume.shape.type);
   const std::uint16_t half = half_from_float(value);
   if (volume.shape.type == ElementType::f32) std::memcpy(to, &value, sizeof(value));
   if (volume.shape.type == ElementType::f16) std::memcpy(to, &half, sizeof(half));

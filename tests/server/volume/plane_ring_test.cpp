@@ -43,12 +43,12 @@ struct Bench {
 
   // Expects every byte of the planes.
   void expect_planes(std::int64_t first, std::int64_t last) const {
-    const std::size_t image_bytes = plane_bytes / static_cast<std::size_t>(shape.f);
+    const std::size_t channel_bytes = plane_bytes / static_cast<std::size_t>(shape.f);
     for (std::int64_t z = first; z < last; ++z) {
       for (std::int64_t j = 0; j < shape.f; ++j) {
         const std::byte* const wanted =
-            volume.data() + static_cast<std::size_t>(z) * plane_bytes + static_cast<std::size_t>(j) * image_bytes;
-        EXPECT_TRUE(std::equal(wanted, wanted + image_bytes, ring.plane(j, z))) << "channel " << j << " plane " << z;
+            volume.data() + static_cast<std::size_t>(z) * plane_bytes + static_cast<std::size_t>(j) * channel_bytes;
+        EXPECT_TRUE(std::equal(wanted, wanted + channel_bytes, ring.plane(j, z))) << "channel " << j << " plane " << z;
       }
     }
   }

@@ -19,8 +19,8 @@ struct RandomVolume {
 
 [[nodiscard]] inline std::int64_t voxel_index(const VolumeShape& shape, std::int64_t j, Vec3 at) {
   const Vec3 n = shape.n;
-  return shape.order == VolumeOrder::image_major ? ((j * n.z + at.z) * n.y + at.y) * n.x + at.x
-                                                 : ((at.z * shape.f + j) * n.y + at.y) * n.x + at.x;
+  return shape.order == VolumeOrder::channel_major ? ((j * n.z + at.z) * n.y + at.y) * n.x + at.x
+                                                   : ((at.z * shape.f + j) * n.y + at.y) * n.x + at.x;
 }
 
 // Returns a voxel as float, before normalisation.
@@ -39,7 +39,7 @@ struct RandomVolume {
 }
 
 [[nodiscard]] inline VolumeOrder random_order(Random& random) {
-  return random.chance(0.5) ? VolumeOrder::image_major : VolumeOrder::plane_major;
+  return random.chance(0.5) ? VolumeOrder::channel_major : VolumeOrder::plane_major;
 }
 
 [[nodiscard]] inline RandomVolume random_volume(std::int64_t f, Vec3 n, ElementType type, Random& random) {

@@ -127,8 +127,8 @@ class SplitSource final : public PlaneSource {
   void want(const PlaneRange& /*planes*/) override {}
   bool here() const override { return true; }
   Result<void> wait(const std::stop_token& /*stop*/) override { return {}; }
-  const std::byte* plane(std::int64_t image, std::int64_t z) const override {
-    const std::int64_t floats = image * image_stride(shape_) + z * plane_stride(shape_) + (z < split_ ? 0 : 1024);
+  const std::byte* plane(std::int64_t channel, std::int64_t z) const override {
+    const std::int64_t floats = channel * channel_stride(shape_) + z * plane_stride(shape_) + (z < split_ ? 0 : 1024);
     return reinterpret_cast<const std::byte*>(memory_.data() + floats);
   }
 

@@ -102,7 +102,7 @@ Result<std::optional<std::vector<VolumeNumber>>> shape_of(const onnx::NodeProto&
   const int value = builder.value_of(node.input(0));
   if (value < 0 && turned == nullptr) return std::optional<std::vector<VolumeNumber>>();
   if (const int axes = builder.pooled_axes(node.input(0)); axes > 0) {
-    shape = {{builder.batch(), {}}, {builder.images(value), {}}};
+    shape = {{builder.batch(), {}}, {builder.channels(value), {}}};
     shape.resize(static_cast<std::size_t>(axes), {1, {}});
     return std::optional(shape);
   }

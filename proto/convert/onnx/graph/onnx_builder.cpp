@@ -74,7 +74,7 @@ OnnxBuilder::OnnxBuilder(const OnnxGraph& graph, int rank, std::int64_t f_in, st
   } else {
     values_.emplace(graph.input, 0);
   }
-  images_.push_back(f_in);
+  channels_.push_back(f_in);
   guessed_.push_back(false);
   ways_.emplace_back();
   extents_.push_back({declared_extent(graph, rank), {}});
@@ -137,7 +137,7 @@ Result<std::vector<float>> OnnxBuilder::vector(const onnx::NodeProto& node, int 
   if (tensor == nullptr)
     return unsupported("input " + in_quotes(node.input(index)) + " is computed; only constants are supported");
   Result<std::vector<float>> values = floats_of(*tensor);
-  if (!values || count == unknown_images || static_cast<std::int64_t>(values->size()) == count) return values;
+  if (!values || count == unknown_channels || static_cast<std::int64_t>(values->size()) == count) return values;
   return corrupt("input " + in_quotes(node.input(index)) + " has " + std::to_string(values->size()) +
                  " elements; one per channel, " + std::to_string(count) + ", is right");
 }
@@ -173,7 +173,7 @@ void OnnxBuilder::add_way(const Operation& operation, const std::vector<int>& in
 }
 
 int OnnxBuilder::add_node(const onnx::NodeProto& node, Operation operation, std::vector<int> inputs,
-                          std::int64_t images, NodeWeights weights, const Border& pads) {
+                          std::int64_t channels, NodeWeights weights, const Border& pads) {
   add_extents(operation, inputs, pads, &node == graph_.join.get());
   add_way(operation, inputs, pads);
   pads_.push_back(pads);
@@ -182,23 +182,23 @@ int OnnxBuilder::add_node(const onnx::NodeProto& node, Operation operation, std:
   if (is_refused_) weights = {};
   parameters_ = add(parameters_, parameters_of(weights));
   if (keeps_weights_) weights_.push_back(std::move(weights));
-  images_.push_back(images);
+  channels_.push_back(channels);
   return static_cast<int>(network_.nodes.size());
 }
 
-void OnnxBuilder::append(const onnx::NodeProto& node, Operation operation, std::vector<int> inputs, std::int64_t images,
-                         NodeWeights weights, const Border& pads) {
-  alias(node, add_node(node, operation, std::move(inputs), images, std::move(weights), pads));
+void OnnxBuilder::append(const onnx::NodeProto& node, Operation operation, std::vector<int> inputs,
+                         std::int64_t channels, NodeWeights weights, const Border& pads) {
+  alias(node, add_node(node, operation, std::move(inputs), channels, std::move(weights), pads));
 }
 
-int OnnxBuilder::append_part(const onnx::NodeProto& node, Operation operation, int input, std::int64_t images,
+int OnnxBuilder::append_part(const onnx::NodeProto& node, Operation operation, int input, std::int64_t channels,
                              NodeWeights weights, const Border& pads) {
-  return add_node(node, operation, {input}, images, std::move(weights), pads);
+  return add_node(node, operation, {input}, channels, std::move(weights), pads);
 }
 
 int OnnxBuilder::append_part(const onnx::NodeProto& node, Operation operation, std::vector<int> inputs,
-                             std::int64_t images) {
-  return add_node(node, operation, std::move(inputs), images, {}, {});
+                             std::int64_t channels) {
+  return add_node(node, operation, std::move(inputs), channels, {}, {});
 }
 
 bool OnnxBuilder::is_padded() const {
@@ -219,7 +219,7 @@ void OnnxBuilder::refuse(const onnx::NodeProto& node, const std::string& like) {
   const auto source = static_cast<std::size_t>(std::max(known, 0));
   for (const std::string& output : node.output()) {
     if (output.empty()) continue;
-    images_.push_back(known < 0 ? unknown_images : images_[source]);
+    channels_.push_back(known < 0 ? unknown_channels : channels_[source]);
     extents_.push_back(known < 0 ? VolumeExtents() : extents_[source]);
     guessed_.push_back(known < 0 || guessed_[source]);
     ways_.push_back(known < 0 ? WayOfValue() : ways_[source]);
@@ -362,7 +362,7 @@ void OnnxBuilder::drop_unread(const std::string& tensor) {
   keep_numbered(network_.nodes, numbers, 1);
   keep_numbered(weights_, numbers, 1);
   keep_numbered(pads_, numbers, 1);
-  keep_numbered(images_, numbers, 0);
+  keep_numbered(channels_, numbers, 0);
   keep_numbered(extents_, numbers, 0);
   keep_numbered(guessed_, numbers, 0);
   keep_numbered(ways_, numbers, 0);
@@ -385,9 +385,9 @@ void OnnxBuilder::note_flattened(const onnx::NodeProto& node) {
 }
 
 Result<void> OnnxBuilder::check_limits() const {
-  if (images_.back() > max_onnx_images) {
-    return unsupported("writes " + std::to_string(images_.back()) + " channels; at most " +
-                       std::to_string(max_onnx_images) + " are supported");
+  if (channels_.back() > max_onnx_channels) {
+    return unsupported("writes " + std::to_string(channels_.back()) + " channels; at most " +
+                       std::to_string(max_onnx_channels) + " are supported");
   }
   if (parameters_ > max_parameters_) {
     return unsupported("brings the net to " + std::to_string(parameters_) + " parameters; at most " +

@@ -19,10 +19,10 @@
 namespace znni {
 
 // Upper bound of a tensor's channels, so that one number per channel costs little. No net has more.
-inline constexpr std::int64_t max_onnx_images = std::int64_t{1} << 20;
+inline constexpr std::int64_t max_onnx_channels = std::int64_t{1} << 20;
 
 // Stands for the channels of a value behind a refused node. No other value has that many.
-inline constexpr std::int64_t unknown_images = 0;
+inline constexpr std::int64_t unknown_channels = 0;
 
 // A tensor that is a value with its axes in another order: its axis i is axis `axes[i]` of the value's
 // [N][f][spatial...]. An axis below 0 is none of these: along it stand -axes[i] copies of all the rest. A single
@@ -99,8 +99,8 @@ class OnnxBuilder {
 
   // Returns the value at input `index`. Fails if it is a constant or a second output of a node.
   [[nodiscard]] Result<int> value(const onnx::NodeProto& node, int index) const;
-  // Returns the value's channels; unknown_images behind a refused node.
-  [[nodiscard]] std::int64_t images(int value) const { return images_[static_cast<std::size_t>(value)]; }
+  // Returns the value's channels; unknown_channels behind a refused node.
+  [[nodiscard]] std::int64_t channels(int value) const { return channels_[static_cast<std::size_t>(value)]; }
   // Returns the extents of a value. Without assume(): if the net reads the input that the file declares; not known
   // where the file leaves an axis open.
   [[nodiscard]] const VolumeExtents& extents(int value) const { return extents_[static_cast<std::size_t>(value)]; }
@@ -122,17 +122,17 @@ class OnnxBuilder {
   // extents or on the order of axes is an error of its readers.
   [[nodiscard]] bool is_guessed(int value) const { return guessed_[static_cast<std::size_t>(value)]; }
 
-  // Returns the `count` numbers of the constant at input `index`; any number of them for unknown_images.
+  // Returns the `count` numbers of the constant at input `index`; any number of them for unknown_channels.
   [[nodiscard]] Result<std::vector<float>> vector(const onnx::NodeProto& node, int index, std::int64_t count) const;
 
-  // Appends the node to the network. `images` is the number of channels that it writes, `pads` the padding around its
+  // Appends the node to the network. `channels` is the number of channels that it writes, `pads` the padding around its
   // first input. If its name is taken, a number is appended, because names of ONNX nodes need not be unique.
-  void append(const onnx::NodeProto& node, Operation operation, std::vector<int> inputs, std::int64_t images,
+  void append(const onnx::NodeProto& node, Operation operation, std::vector<int> inputs, std::int64_t channels,
               NodeWeights weights = {}, const Border& pads = {});
   // Appends a part of the node, one of several that compute it together, and returns its value.
-  int append_part(const onnx::NodeProto& node, Operation operation, int input, std::int64_t images,
+  int append_part(const onnx::NodeProto& node, Operation operation, int input, std::int64_t channels,
                   NodeWeights weights = {}, const Border& pads = {});
-  int append_part(const onnx::NodeProto& node, Operation operation, std::vector<int> inputs, std::int64_t images);
+  int append_part(const onnx::NodeProto& node, Operation operation, std::vector<int> inputs, std::int64_t channels);
   // Returns the padding around the first input of each node.
   [[nodiscard]] const std::vector<Border>& pads() const { return pads_; }
   [[nodiscard]] bool is_padded() const;
@@ -250,7 +250,7 @@ class OnnxBuilder {
   [[nodiscard]] NetworkWeights& weights() { return weights_; }
 
  private:
-  int add_node(const onnx::NodeProto& node, Operation operation, std::vector<int> inputs, std::int64_t images,
+  int add_node(const onnx::NodeProto& node, Operation operation, std::vector<int> inputs, std::int64_t channels,
                NodeWeights weights, const Border& pads);
   [[nodiscard]] std::string free_name(const std::string& name);
   void add_extents(const Operation& operation, const std::vector<int>& inputs, const Border& pads, bool joins_outputs);
@@ -275,7 +275,7 @@ class OnnxBuilder {
   std::map<std::string, FlatTensor> flat_;
   std::map<std::string, std::int64_t> whole_;  // count
   std::vector<Flattened> flattened_;
-  std::vector<std::int64_t> images_;    // per value
+  std::vector<std::int64_t> channels_;  // per value
   std::vector<VolumeExtents> extents_;  // per value
   std::vector<WayOfValue> ways_;        // per value
   std::int64_t batch_ = 1;

@@ -34,7 +34,7 @@ Result<InputForm> form_of(const onnx::ValueInfoProto& input, const std::vector<s
   if (form.f_in == 0 && weights.size() > 1) form.f_in = weights[1];
   if (form.f_in < 1)
     return corrupt("does not say how many channels it has (axis " + std::to_string(channels_last ? axes - 1 : 1) + ")");
-  if (form.f_in > max_onnx_images) return unsupported("has " + std::to_string(form.f_in) + " channels");
+  if (form.f_in > max_onnx_channels) return unsupported("has " + std::to_string(form.f_in) + " channels");
   return form;
 }
 
@@ -79,7 +79,7 @@ Result<InputForm> joined_form(const OnnxGraph& graph) {
       return inputs_differ(graph, in_quotes(input->name()) + " has other axes than the first");
     all.f_in = add(all.f_in, form->f_in);
   }
-  if (all.f_in > max_onnx_images) return unsupported("its inputs have " + std::to_string(all.f_in) + " channels");
+  if (all.f_in > max_onnx_channels) return unsupported("its inputs have " + std::to_string(all.f_in) + " channels");
   for (int axis = 0; axis < all.rank + 2; ++axis) {
     const Result<void> alike = axis == 1 ? Result<void>() : check_alike(graph, axis);
     if (!alike) return alike.error();

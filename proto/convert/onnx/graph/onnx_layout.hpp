@@ -14,7 +14,7 @@ namespace znni {
 // before. Both are 0 along the batch.
 struct LayoutPart {
   std::int64_t extent = 1;
-  std::int64_t image_step = 0;
+  std::int64_t channel_step = 0;
   std::int64_t voxel_step = 0;
   bool operator==(const LayoutPart&) const = default;
 };
@@ -23,10 +23,10 @@ struct LayoutPart {
 // are one, so that equal axes have equal parts.
 using LayoutAxis = std::vector<LayoutPart>;
 
-// A tensor of channels of a value from `first_image` on.
+// A tensor of channels of a value from `first_channel` on.
 struct AxisLayout {
   int value = 0;
-  std::int64_t first_image = 0;
+  std::int64_t first_channel = 0;
   std::vector<LayoutAxis> axes;
   bool operator==(const AxisLayout&) const = default;
 };
@@ -39,11 +39,11 @@ struct AxisLayout {
 [[nodiscard]] LayoutAxis joined(const LayoutAxis& parts);
 
 // Returns the axis of all channels, and of all voxels in a row.
-[[nodiscard]] LayoutAxis axis_of_images(std::int64_t images);
+[[nodiscard]] LayoutAxis axis_of_channels(std::int64_t channels);
 [[nodiscard]] LayoutAxis axis_of_voxels(std::int64_t count);
 
 // Returns the layout of [N][f][spatial...], of the last `rank` axes of extent `n`.
-[[nodiscard]] AxisLayout layout_of_value(int value, std::int64_t batch, std::int64_t images, Vec3 n, int rank);
+[[nodiscard]] AxisLayout layout_of_value(int value, std::int64_t batch, std::int64_t channels, Vec3 n, int rank);
 
 // Returns the axes with these extents instead; nothing if they cannot be cut so. Requires as many places in all.
 [[nodiscard]] std::optional<AxisLayout> regrouped(const AxisLayout& layout, const std::vector<std::int64_t>& extents);
@@ -57,7 +57,7 @@ struct AxisLayout {
 
 // A place of a value.
 struct LayoutPlace {
-  std::int64_t image = 0;
+  std::int64_t channel = 0;
   std::int64_t voxel = 0;
 };
 

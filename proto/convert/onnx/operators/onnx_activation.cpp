@@ -12,7 +12,7 @@ namespace {
 Result<void> append(const OnnxNode& node, OnnxBuilder& builder, Operation operation) {
   const Result<int> input = builder.value(node.proto, 0);
   if (!input) return input.error();
-  builder.append(node.proto, operation, {*input}, builder.images(*input));
+  builder.append(node.proto, operation, {*input}, builder.channels(*input));
   return {};
 }
 
@@ -39,16 +39,16 @@ Result<void> convert_prelu(const OnnxNode& node, OnnxBuilder& builder) {
   if (!x) return x.error();
   const Result<std::vector<std::int64_t>> dims = dims_of(*slopes);
   if (!dims) return dims.error();
-  if (!is_per_image(*dims, builder.images(*x), builder.spatial_axes(node.proto.input(0)))) {
-    return unsupported("its slopes are neither one number nor one per channel (" + std::to_string(builder.images(*x)) +
-                       "), which is not supported");
+  if (!is_per_channel(*dims, builder.channels(*x), builder.spatial_axes(node.proto.input(0)))) {
+    return unsupported("its slopes are neither one number nor one per channel (" +
+                       std::to_string(builder.channels(*x)) + "), which is not supported");
   }
   Result<std::vector<float>> values = builder.floats_of(*slopes);
   if (!values) return values.error();
   if (values->empty()) return corrupt("has no slope");
   const bool differ = std::any_of(values->begin(), values->end(), [&](float each) { return each != values->front(); });
   if (!differ) return append(node, builder, Activate{{ActivationKind::leaky_relu, values->front()}});
-  builder.append(node.proto, PRelu{}, {*x}, builder.images(*x), {{}, {}, *std::move(values), {}});
+  builder.append(node.proto, PRelu{}, {*x}, builder.channels(*x), {{}, {}, *std::move(values), {}});
   return {};
 }
 
@@ -98,12 +98,12 @@ Result<void> convert_selu(const OnnxNode& node, OnnxBuilder& builder) {
   if (!gamma) return gamma.error();
   const Result<int> input = builder.value(node.proto, 0);
   if (!input) return input.error();
-  const std::int64_t images = builder.images(*input);
-  const int curve = builder.append_part(node.proto, Activate{{ActivationKind::elu, *alpha}}, *input, images);
+  const std::int64_t channels = builder.channels(*input);
+  const int curve = builder.append_part(node.proto, Activate{{ActivationKind::elu, *alpha}}, *input, channels);
   NodeWeights weights;
-  weights.scale.assign(static_cast<std::size_t>(images), *gamma);
-  weights.shift.assign(static_cast<std::size_t>(images), 0.0F);
-  builder.append(node.proto, ScaleShift{}, {curve}, images, std::move(weights));
+  weights.scale.assign(static_cast<std::size_t>(channels), *gamma);
+  weights.shift.assign(static_cast<std::size_t>(channels), 0.0F);
+  builder.append(node.proto, ScaleShift{}, {curve}, channels, std::move(weights));
   return {};
 }
 

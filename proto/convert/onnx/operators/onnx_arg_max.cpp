@@ -24,11 +24,11 @@ bool is_one_of(const onnx::NodeProto& node, std::span<const Names> names) {
 }
 
 // Returns the place of the axis among those of the tensor; an error unless it is that of the channels.
-Result<std::size_t> place_of_images(const TurnedValue& input, std::int64_t axis) {
+Result<std::size_t> place_of_channels(const TurnedValue& input, std::int64_t axis) {
   const auto count = static_cast<std::int64_t>(input.axes.size());
   const std::int64_t place = axis < 0 ? axis + count : axis;
-  const bool over_images = place >= 0 && place < count && input.axes[static_cast<std::size_t>(place)] == 1;
-  if (over_images) return static_cast<std::size_t>(place);
+  const bool over_channels = place >= 0 && place < count && input.axes[static_cast<std::size_t>(place)] == 1;
+  if (over_channels) return static_cast<std::size_t>(place);
   return unsupported("axis = " + std::to_string(axis) + " is not supported; only that of the channels");
 }
 
@@ -36,7 +36,7 @@ Result<std::size_t> place_of_images(const TurnedValue& input, std::int64_t axis)
 Result<void> convert_pooled(const OnnxNode& node, OnnxBuilder& builder, std::int64_t axis, AcrossKind kind) {
   const Result<int> value = builder.value(node.proto, 0);
   if (!value) return value.error();
-  if (!is_image_axis(axis, builder.spatial_axes(node.proto.input(0)))) {
+  if (!is_channel_axis(axis, builder.spatial_axes(node.proto.input(0)))) {
     return unsupported("axis = " + std::to_string(axis) + " is not supported; only 1, the channels");
   }
   builder.append(node.proto, AcrossChannels{kind}, {*value}, 1);
@@ -47,7 +47,7 @@ Result<void> convert_voxels(const OnnxNode& node, OnnxBuilder& builder, std::int
   Result<TurnedValue> input = turned_at(node, builder);
   if (!input) return input.error();
   const bool is_guessed = builder.is_guessed(input->value);
-  const Result<std::size_t> place = place_of_images(*input, axis);
+  const Result<std::size_t> place = place_of_channels(*input, axis);
   if (!place && !is_guessed) return place.error();
   const Result<std::int64_t> keeps = node.attributes.integer("keepdims", 1);
   if (!keeps) return keeps.error();
@@ -71,7 +71,7 @@ Result<void> convert_arg_max(const OnnxNode& node, OnnxBuilder& builder) {
   if (!converted) return converted;
   const int made = static_cast<int>(builder.network().nodes.size());
   const int read = builder.network().nodes.back().inputs.front();
-  builder.note_whole(node.proto.output(0), builder.is_guessed(made) ? 1 : builder.images(read));
+  builder.note_whole(node.proto.output(0), builder.is_guessed(made) ? 1 : builder.channels(read));
   return {};
 }
 

@@ -32,7 +32,7 @@ Integers equal_parts(std::int64_t f, std::int64_t parts) {
 
 // Makes each output a copy of its channels.
 Result<void> split_channels_of(const OnnxNode& node, OnnxBuilder& builder, int value) {
-  const Result<Integers> sizes = sizes_of_split(node, builder, builder.images(value));
+  const Result<Integers> sizes = sizes_of_split(node, builder, builder.channels(value));
   if (!sizes) return sizes.error();
   ChannelCopy copy;
   for (int i = 0; i < node.proto.output_size(); ++i) {
@@ -70,7 +70,7 @@ Result<Integers> sizes_of_split(const OnnxNode& node, const OnnxBuilder& builder
 
 Result<int> append_copy(const OnnxNode& node, OnnxBuilder& builder, int value, const ChannelCopy& copy,
                         const Border& pads) {
-  const std::int64_t f = builder.images(value);
+  const std::int64_t f = builder.channels(value);
   const std::int64_t f_out = add(add(copy.zeros_before, copy.count), copy.zeros_behind);
   const bool depthwise = copy.count == f && f_out == f;
   const std::int64_t numbers = depthwise ? f : mul(f, f_out);

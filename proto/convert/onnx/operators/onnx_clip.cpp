@@ -14,10 +14,10 @@ struct Bounds {
   float most = largest;
 };
 
-NodeWeights weights_of(float scale, float shift, std::int64_t images) {
+NodeWeights weights_of(float scale, float shift, std::int64_t channels) {
   NodeWeights weights;
-  weights.scale.assign(static_cast<std::size_t>(images), scale);
-  weights.shift.assign(static_cast<std::size_t>(images), shift);
+  weights.scale.assign(static_cast<std::size_t>(channels), scale);
+  weights.shift.assign(static_cast<std::size_t>(channels), shift);
   return weights;
 }
 
@@ -58,10 +58,10 @@ Result<Bounds> bounds_of(const OnnxNode& node, const OnnxBuilder& builder) {
 // Appends activation(scale x + shift), mapped back to where x lies: (that - shift) / scale, for a scale of 1 or -1.
 void append_between(const OnnxNode& node, OnnxBuilder& builder, int input, float scale, float shift,
                     Activation activation) {
-  const std::int64_t images = builder.images(input);
-  const int before = builder.append_part(node.proto, ScaleShift{}, input, images, weights_of(scale, shift, images));
-  const int between = builder.append_part(node.proto, Activate{activation}, before, images);
-  builder.append(node.proto, ScaleShift{}, {between}, images, weights_of(scale, -scale * shift, images));
+  const std::int64_t channels = builder.channels(input);
+  const int before = builder.append_part(node.proto, ScaleShift{}, input, channels, weights_of(scale, shift, channels));
+  const int between = builder.append_part(node.proto, Activate{activation}, before, channels);
+  builder.append(node.proto, ScaleShift{}, {between}, channels, weights_of(scale, -scale * shift, channels));
 }
 
 // Appends the clip to bounds between which 0 lies: each side by itself, so that no value is shifted and rounded.
@@ -69,14 +69,14 @@ void append_sides(const OnnxNode& node, OnnxBuilder& builder, int input, const B
   const auto up_to = [](float most) {
     return most < largest ? Activation{ActivationKind::capped_relu, most} : Activation{ActivationKind::relu};
   };
-  const std::int64_t images = builder.images(input);
+  const std::int64_t channels = builder.channels(input);
   const auto mirrored = [&](int value) {
-    return builder.append_part(node.proto, ScaleShift{}, value, images, weights_of(-1, 0, images));
+    return builder.append_part(node.proto, ScaleShift{}, value, channels, weights_of(-1, 0, channels));
   };
-  const int above = builder.append_part(node.proto, Activate{up_to(bounds.most)}, input, images);
+  const int above = builder.append_part(node.proto, Activate{up_to(bounds.most)}, input, channels);
   const int turned = mirrored(input);
-  const int below = mirrored(builder.append_part(node.proto, Activate{up_to(-bounds.least)}, turned, images));
-  builder.append(node.proto, Add{}, {above, below}, images);
+  const int below = mirrored(builder.append_part(node.proto, Activate{up_to(-bounds.least)}, turned, channels));
+  builder.append(node.proto, Add{}, {above, below}, channels);
 }
 
 }  // namespace
@@ -100,7 +100,7 @@ Result<void> convert_clip(const OnnxNode& node, OnnxBuilder& builder) {
   const Activation activation =
       bounded ? Activation{ActivationKind::capped_relu, most - least} : Activation{ActivationKind::relu};
   if (least == 0) {
-    builder.append(node.proto, Activate{activation}, {*input}, builder.images(*input));
+    builder.append(node.proto, Activate{activation}, {*input}, builder.channels(*input));
   } else if (least > 0) {
     append_between(node, builder, *input, 1, -least, activation);
   } else {  // x is mirrored
@@ -116,9 +116,9 @@ Result<void> convert_hard_sigmoid(const OnnxNode& node, OnnxBuilder& builder) {
   if (!beta) return beta.error();
   const Result<int> input = builder.value(node.proto, 0);
   if (!input) return input.error();
-  const std::int64_t images = builder.images(*input);
-  const int line = builder.append_part(node.proto, ScaleShift{}, *input, images, weights_of(*alpha, *beta, images));
-  builder.append(node.proto, Activate{{ActivationKind::capped_relu, 1}}, {line}, images);
+  const std::int64_t channels = builder.channels(*input);
+  const int line = builder.append_part(node.proto, ScaleShift{}, *input, channels, weights_of(*alpha, *beta, channels));
+  builder.append(node.proto, Activate{{ActivationKind::capped_relu, 1}}, {line}, channels);
   return {};
 }
 

@@ -41,7 +41,7 @@ Result<Transposed> kernels_of(const onnx::TensorProto& tensor, std::int64_t f, s
   if (std::any_of(dims->begin(), dims->end(), [](std::int64_t extent) { return extent < 1 || extent > most; })) {
     return corrupt("weights " + in_quotes(tensor.name()) + " have an extent that is not in [1, 2^20]");
   }
-  if (f != unknown_images && (*dims)[0] != f) {
+  if (f != unknown_channels && (*dims)[0] != f) {
     return corrupt("weights " + in_quotes(tensor.name()) + " are for " + std::to_string((*dims)[0]) +
                    " channels; the input has " + std::to_string(f));
   }
@@ -155,7 +155,7 @@ Result<Transposed> transposed_of(const OnnxNode& node, const OnnxBuilder& builde
                                  const onnx::TensorProto& tensor) {
   const Result<std::int64_t> groups = groups_of(node.attributes);
   if (!groups) return groups.error();
-  Result<Transposed> result = kernels_of(tensor, builder.images(input), *groups, builder.rank());
+  Result<Transposed> result = kernels_of(tensor, builder.channels(input), *groups, builder.rank());
   if (!result) return result;
   const Result<Vec3> k = node.attributes.extent("kernel_shape", builder.rank(), result->k);
   if (!k) return k.error();
@@ -244,7 +244,7 @@ Result<void> convert_conv_transpose(const OnnxNode& node, OnnxBuilder& builder) 
   const Result<Transposed> shape = transposed_of(node, builder, *input, *tensor);
   if (!shape) return shape.error();
   const std::int64_t channels = mul(shape->phases(), shape->f_out);
-  if (channels > max_onnx_images) return unsupported("makes more than 2^20 channels of one voxel");
+  if (channels > max_onnx_channels) return unsupported("makes more than 2^20 channels of one voxel");
   const std::optional<Crop> crop = crop_of(*shape);
   if (!crop) {
     return unsupported("output_padding of " + to_string(shape->output_padding) +

@@ -26,7 +26,7 @@ Result<Kernels> kernels_of(const onnx::TensorProto& tensor, std::int64_t f, std:
   if (std::any_of(dims->begin(), dims->end(), [](std::int64_t extent) { return extent < 1; })) {
     return corrupt("weights " + in_quotes(tensor.name()) + " have an extent of 0");
   }
-  if (f != unknown_images && mul((*dims)[1], groups) != f) {
+  if (f != unknown_channels && mul((*dims)[1], groups) != f) {
     return corrupt("weights " + in_quotes(tensor.name()) + " are for " + std::to_string(mul((*dims)[1], groups)) +
                    " channels; the input has " + std::to_string(f));
   }
@@ -56,7 +56,7 @@ Result<NodeWeights> weights_of(const OnnxNode& node, const OnnxBuilder& builder,
 
 Result<std::int64_t> groups_of(const OnnxAttributes& attributes) {
   Result<std::int64_t> groups = attributes.integer("group", 1);
-  if (!groups || (*groups >= 1 && *groups <= max_onnx_images)) return groups;
+  if (!groups || (*groups >= 1 && *groups <= max_onnx_channels)) return groups;
   return corrupt("group = " + std::to_string(*groups) + "; 1 to 2^20 is right");
 }
 
@@ -67,7 +67,7 @@ Result<void> convert_conv(const OnnxNode& node, OnnxBuilder& builder) {
   if (!input) return input.error();
   const onnx::TensorProto* tensor = builder.constant(node.proto, 1);
   if (tensor == nullptr) return unsupported("its weights are computed; only constants are supported");
-  const Result<Kernels> kernels = kernels_of(*tensor, builder.images(*input), *groups, builder.rank());
+  const Result<Kernels> kernels = kernels_of(*tensor, builder.channels(*input), *groups, builder.rank());
   if (!kernels) return kernels.error();
   const Result<Vec3> k = node.attributes.extent("kernel_shape", builder.rank(), kernels->k);
   if (!k) return k.error();

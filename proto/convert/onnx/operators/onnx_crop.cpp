@@ -20,7 +20,7 @@ using Numbers = std::vector<VolumeNumber>;
 constexpr std::int64_t opset_of_inputs = 10;                      // older sets have attributes instead of inputs
 constexpr std::int64_t max_border = std::int64_t{1} << 20;        // upper bound of any net's reach
 constexpr std::int64_t to_the_end = (std::int64_t{1} << 31) - 1;  // exporters write this or more for "to the end"
-constexpr int image_axis = 1;
+constexpr int channel_axis = 1;
 
 Numbers numbers_from(const Integers& values) {
   Numbers numbers;
@@ -196,14 +196,14 @@ Result<void> append_crop(const OnnxNode& node, OnnxBuilder& builder, int input, 
     builder.alias(node.proto, input);
     return {};
   }
-  builder.append(node.proto, crop, {input}, builder.images(input));
+  builder.append(node.proto, crop, {input}, builder.channels(input));
   return {};
 }
 
 // Keeps every `steps`-th voxel of what the crop leaves: a pooling of windows of one voxel.
 Result<void> append_steps(const OnnxNode& node, OnnxBuilder& builder, int input, const Crop& crop, Vec3 steps) {
   if (steps == Vec3::cube(1)) return append_crop(node, builder, input, crop);
-  const std::int64_t f = builder.images(input);
+  const std::int64_t f = builder.channels(input);
   const int left = crop == Crop{} ? input : builder.append_part(node.proto, crop, input, f);
   builder.append(node.proto, Pooling{PoolKind::max, Vec3::cube(1), steps}, {left}, f);
   return {};
@@ -221,16 +221,16 @@ struct Padding {
 
 // Notes what `pad` does at one end of an axis.
 Result<void> add_pad(std::int64_t pad, int axis, bool at_begin, int rank, Padding& padding) {
-  const bool spatial = axis > image_axis;
+  const bool spatial = axis > channel_axis;
   const std::int64_t least = spatial ? -max_border : 0;
-  const std::int64_t most = axis == 0 ? 0 : spatial ? max_border : max_onnx_images;
+  const std::int64_t most = axis == 0 ? 0 : spatial ? max_border : max_onnx_channels;
   if (pad < least || pad > most) {
     return unsupported("pads of " + std::to_string(pad) + " along axis " + std::to_string(axis) +
                        " are not supported; " +
                        (axis == 0 ? "only 0" : std::to_string(least) + " to " + std::to_string(most) + " are"));
   }
   if (!spatial) {
-    (at_begin ? padding.channels_before : padding.channels_behind) = axis == image_axis ? pad : 0;
+    (at_begin ? padding.channels_before : padding.channels_behind) = axis == channel_axis ? pad : 0;
     return {};
   }
   const int own = axis + 1 - rank;
@@ -286,8 +286,8 @@ Result<void> append_padding(const OnnxNode& node, OnnxBuilder& builder, int inpu
   const bool reflects = mode && *mode == "reflect" && around_space;
   if (const Result<void> zeros = repeats || reflects ? Result<void>() : check_zeros(node, builder); !zeros)
     return zeros;
-  const std::int64_t f = builder.images(input);
-  if (f == unknown_images) {
+  const std::int64_t f = builder.channels(input);
+  if (f == unknown_channels) {
     builder.guess(node.proto);
     return {};
   }
@@ -328,7 +328,7 @@ Result<Channels> channels_of(const Range& range, std::int64_t f) {
 
 // Returns the value with the channels that the range keeps.
 Result<int> with_channels(const OnnxNode& node, OnnxBuilder& builder, int input, const Range& range) {
-  const std::int64_t f = builder.images(input);
+  const std::int64_t f = builder.channels(input);
   const Result<Channels> kept = channels_of(range, f);
   if (!kept) return kept.error();
   if (kept->count == f) return input;
@@ -355,7 +355,7 @@ Result<void> convert_slice(const OnnxNode& node, OnnxBuilder& builder) {
       if (Result<void> whole = check_batch(range, builder.batch()); !whole) return whole;
       continue;
     }
-    if (range.axis == image_axis) {
+    if (range.axis == channel_axis) {
       kept = with_channels(node, builder, *input, range);
       if (!kept) return kept.error();
       continue;

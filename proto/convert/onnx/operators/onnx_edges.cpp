@@ -6,7 +6,7 @@ int append_edges(const OnnxNode& node, OnnxBuilder& builder, int value, const Bo
   // A stream keeps as many planes as are cropped at the end: one at least where it repeats any.
   const Crop crop{edges.end, max(edges.begin, min(edges.end, Vec3::cube(1)))};
   const Border pads{crop.begin + edges.begin, crop.end + edges.end};
-  return builder.append_part(node.proto, crop, value, builder.images(value), {}, pads);
+  return builder.append_part(node.proto, crop, value, builder.channels(value), {}, pads);
 }
 
 int append_reflections(const OnnxNode& node, OnnxBuilder& builder, int value, const Border& around) {
@@ -14,7 +14,7 @@ int append_reflections(const OnnxNode& node, OnnxBuilder& builder, int value, co
   const Vec3 both = Vec3::cube(2);
   const Crop crop{around.end * both, max(around.begin, around.end) * both, true};
   const Border pads{crop.begin + around.begin, crop.end + around.end};
-  return builder.append_part(node.proto, crop, value, builder.images(value), {}, pads);
+  return builder.append_part(node.proto, crop, value, builder.channels(value), {}, pads);
 }
 
 }  // namespace znni

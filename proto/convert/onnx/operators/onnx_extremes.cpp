@@ -12,9 +12,9 @@ constexpr int max_tensors = 64;  // each is several layers: a small file must no
 
 // Returns the two tensors whose sum is the extreme of `a` and `b`.
 std::vector<int> extreme_terms(const OnnxNode& node, OnnxBuilder& builder, int a, int b, bool is_max) {
-  const std::int64_t images = builder.images(a);
-  const int difference = builder.append_part(node.proto, Add{}, {a, append_negative(node, builder, b)}, images);
-  const int above = builder.append_part(node.proto, Activate{{ActivationKind::relu}}, difference, images);
+  const std::int64_t channels = builder.channels(a);
+  const int difference = builder.append_part(node.proto, Add{}, {a, append_negative(node, builder, b)}, channels);
+  const int above = builder.append_part(node.proto, Activate{{ActivationKind::relu}}, difference, channels);
   if (is_max) return {above, b};
   return {a, append_negative(node, builder, above)};
 }
@@ -37,12 +37,13 @@ Result<void> convert_extreme(const OnnxNode& node, OnnxBuilder& builder, bool is
   }
   int extreme = inputs.front();
   for (std::size_t i = 1; i + 1 < inputs.size(); ++i) {
-    const std::int64_t images = builder.images(extreme);
-    extreme = builder.append_part(node.proto, Add{}, extreme_terms(node, builder, extreme, inputs[i], is_max), images);
+    const std::int64_t channels = builder.channels(extreme);
+    extreme =
+        builder.append_part(node.proto, Add{}, extreme_terms(node, builder, extreme, inputs[i], is_max), channels);
     if (Result<void> fits = builder.check_limits(); !fits) return fits;
   }
-  const std::int64_t images = builder.images(extreme);
-  builder.append(node.proto, Add{}, extreme_terms(node, builder, extreme, inputs.back(), is_max), images);
+  const std::int64_t channels = builder.channels(extreme);
+  builder.append(node.proto, Add{}, extreme_terms(node, builder, extreme, inputs.back(), is_max), channels);
   return {};
 }
 

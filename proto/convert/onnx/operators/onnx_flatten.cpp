@@ -63,7 +63,7 @@ bool is_row_of_all(const TurnedValue& turned) {
 }
 
 std::int64_t length_of(const OnnxBuilder& builder, int value, Vec3 window) {
-  return mul(builder.images(value), voxels(window));
+  return mul(builder.channels(value), voxels(window));
 }
 
 // Returns for each number in a row its place in [f][window...], of an axis of the value that follows `before`.
@@ -111,9 +111,9 @@ Result<void> reshape_flat(const OnnxNode& node, OnnxBuilder& builder) {
 Result<void> normalise_row(const OnnxNode& node, OnnxBuilder& builder) {
   const std::string& input = node.proto.input(0);
   const int value = builder.value_of(input);
-  const bool is_known = builder.images(value) != unknown_images && !builder.is_guessed(value);
+  const bool is_known = builder.channels(value) != unknown_channels && !builder.is_guessed(value);
   const Result<NodeWeights> own =
-      batch_normalization_of(node, builder, is_known ? row_length(builder, input) : unknown_images);
+      batch_normalization_of(node, builder, is_known ? row_length(builder, input) : unknown_channels);
   if (!own) return own.error();
   FlatTensor flat = *builder.flat(input);
   flat.scale.resize(own->scale.size(), 1.0F);
@@ -182,7 +182,7 @@ std::int64_t row_length(const OnnxBuilder& builder, const std::string& tensor) {
 std::vector<std::size_t> places_in_kernel(const OnnxBuilder& builder, const std::string& tensor) {
   const FlatTensor& flat = *builder.flat(tensor);
   const Vec3 window = flat.window;
-  const std::int64_t f = builder.images(builder.value_of(tensor));
+  const std::int64_t f = builder.channels(builder.value_of(tensor));
   const std::array<std::int64_t, 3> strides = {window.y * window.x, window.x, 1};
   std::vector<std::size_t> places = {0};
   for (const int axis : flat.axes) {

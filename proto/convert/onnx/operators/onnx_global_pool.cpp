@@ -12,7 +12,7 @@ constexpr int axes_before_space = 2;
 Result<void> append_pool(const OnnxNode& node, OnnxBuilder& builder, PoolKind kind, int axes) {
   const Result<int> value = builder.value(node.proto, 0);
   if (!value) return value.error();
-  builder.append(node.proto, GlobalPool{kind}, {*value}, builder.images(*value));
+  builder.append(node.proto, GlobalPool{kind}, {*value}, builder.channels(*value));
   builder.note_pooled(node.proto, axes);
   return {};
 }

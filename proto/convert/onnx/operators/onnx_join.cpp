@@ -45,7 +45,7 @@ std::int64_t count_of_type(std::int64_t type) {
     case onnx::TensorProto::INT32:
     case onnx::TensorProto::INT64:
     case onnx::TensorProto::UINT32:
-    case onnx::TensorProto::UINT64: return max_onnx_images;
+    case onnx::TensorProto::UINT64: return max_onnx_channels;
     default: return 0;
   }
 }
@@ -56,8 +56,8 @@ Result<void> convert_add(const OnnxNode& node, OnnxBuilder& builder) {
   if (has_constant(node, builder)) return convert_add_of_constant(node, builder);
   Result<std::vector<int>> inputs = inputs_of(node, builder);
   if (!inputs) return inputs.error();
-  const std::int64_t images = builder.images(inputs->front());
-  builder.append(node.proto, Add{}, *std::move(inputs), images);
+  const std::int64_t channels = builder.channels(inputs->front());
+  builder.append(node.proto, Add{}, *std::move(inputs), channels);
   return {};
 }
 
@@ -66,8 +66,8 @@ Result<void> convert_sub(const OnnxNode& node, OnnxBuilder& builder) {
   Result<std::vector<int>> inputs = inputs_of(node, builder);
   if (!inputs) return inputs.error();
   inputs->back() = append_negative(node, builder, inputs->back());
-  const std::int64_t sum_images = builder.images(inputs->front());
-  builder.append(node.proto, Add{}, *std::move(inputs), sum_images);
+  const std::int64_t sum_channels = builder.channels(inputs->front());
+  builder.append(node.proto, Add{}, *std::move(inputs), sum_channels);
   return {};
 }
 
@@ -75,15 +75,15 @@ Result<void> convert_mul(const OnnxNode& node, OnnxBuilder& builder) {
   if (has_constant(node, builder)) return convert_mul_by_constant(node, builder);
   Result<std::vector<int>> inputs = inputs_of(node, builder);
   if (!inputs) return inputs.error();
-  if (builder.images(inputs->front()) == 1) std::swap(inputs->front(), inputs->back());
-  const std::int64_t f = builder.images(inputs->front());
-  const std::int64_t other = builder.images(inputs->back());
-  const bool are_known = f != unknown_images && other != unknown_images;
+  if (builder.channels(inputs->front()) == 1) std::swap(inputs->front(), inputs->back());
+  const std::int64_t f = builder.channels(inputs->front());
+  const std::int64_t other = builder.channels(inputs->back());
+  const bool are_known = f != unknown_channels && other != unknown_channels;
   if (are_known && f != other && other != 1) {
     return corrupt("multiplies " + std::to_string(f) + " channels by " + std::to_string(other) +
                    "; as many, or 1, are right");
   }
-  builder.append(node.proto, Multiply{}, *std::move(inputs), are_known ? f : unknown_images);
+  builder.append(node.proto, Multiply{}, *std::move(inputs), are_known ? f : unknown_channels);
   return {};
 }
 
@@ -92,9 +92,9 @@ Result<void> convert_div(const OnnxNode& node, OnnxBuilder& builder) {
   if (builder.constant(node.proto, 0) != nullptr) return convert_div_of_constant(node, builder);
   Result<std::vector<int>> inputs = inputs_of(node, builder);
   if (!inputs) return inputs.error();
-  const std::int64_t f = builder.images(inputs->front());
-  const std::int64_t other = builder.images(inputs->back());
-  const bool are_known = f != unknown_images && other != unknown_images;
+  const std::int64_t f = builder.channels(inputs->front());
+  const std::int64_t other = builder.channels(inputs->back());
+  const bool are_known = f != unknown_channels && other != unknown_channels;
   if (are_known && f != other && other != 1) {
     return unsupported("divides " + std::to_string(f) + " channels by " + std::to_string(other) +
                        ", which is not supported; only as many, or 1");
@@ -110,7 +110,7 @@ Result<void> convert_concat(const OnnxNode& node, OnnxBuilder& builder) {
   if (OnnxBuilder::has_input(node.proto, 0) && builder.plane(node.proto.input(0)) != nullptr) {
     return join_planes(node, builder, *axis);
   }
-  if (!is_image_axis(*axis, builder.spatial_axes(node.proto.input(0)))) {
+  if (!is_channel_axis(*axis, builder.spatial_axes(node.proto.input(0)))) {
     return unsupported("axis = " + std::to_string(*axis) + " is not supported; only 1, the channels");
   }
   Result<std::vector<int>> inputs = inputs_of(node, builder);
@@ -120,13 +120,13 @@ Result<void> convert_concat(const OnnxNode& node, OnnxBuilder& builder) {
     builder.alias(node.proto, 0);
     return {};
   }
-  std::int64_t images = 0;
+  std::int64_t channels = 0;
   bool is_known = true;
   for (const int input : *inputs) {
-    images = add(images, builder.images(input));
-    is_known = is_known && builder.images(input) != unknown_images;
+    channels = add(channels, builder.channels(input));
+    is_known = is_known && builder.channels(input) != unknown_channels;
   }
-  builder.append(node.proto, Concat{}, *std::move(inputs), is_known ? images : unknown_images);
+  builder.append(node.proto, Concat{}, *std::move(inputs), is_known ? channels : unknown_channels);
   return {};
 }
 

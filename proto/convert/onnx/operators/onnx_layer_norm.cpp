@@ -23,7 +23,7 @@ std::int64_t place_of(const TurnedValue& turned, std::int64_t axis) {
   return axis < 0 ? axis + static_cast<std::int64_t>(turned.axes.size()) : axis;
 }
 
-bool is_of_images(const TurnedValue& turned, std::int64_t axis) {
+bool is_of_channels(const TurnedValue& turned, std::int64_t axis) {
   const std::int64_t place = place_of(turned, axis);
   const auto count = static_cast<std::int64_t>(turned.axes.size());
   return place >= 0 && place < count && turned.axes[static_cast<std::size_t>(place)] == 1;
@@ -39,13 +39,13 @@ Result<Normalised> normalised_at(const OnnxNode& node, const OnnxBuilder& builde
   const std::string& input = node.proto.input(0);
   if (const TurnedValue* turned = builder.turned(input)) {
     const bool is_last = place_of(*turned, axis) == std::ssize(turned->axes) - 1;
-    if (is_last && is_of_images(*turned, axis)) return Normalised{turned->value, turned->axes};
+    if (is_last && is_of_channels(*turned, axis)) return Normalised{turned->value, turned->axes};
     return wrong_axis(axis);
   }
   const Result<int> value = builder.value(node.proto, 0);
   if (!value) return value.error();
   const bool has_one_voxel = builder.pooled_axes(input) > 0;
-  const bool is_alone = has_one_voxel && is_image_axis(axis, builder.spatial_axes(input));
+  const bool is_alone = has_one_voxel && is_channel_axis(axis, builder.spatial_axes(input));
   return is_alone || builder.is_guessed(*value) ? Result<Normalised>(Normalised{*value, {}}) : wrong_axis(axis);
 }
 
@@ -103,7 +103,7 @@ Result<void> convert_layer_normalization(const OnnxNode& node, OnnxBuilder& buil
   if (Result<void> alone = check_one_output(node.proto); !alone) return alone;
   Result<Normalised> input = normalised_at(node, builder, *axis);
   if (!input) return input.error();
-  const std::int64_t f = builder.images(input->value);
+  const std::int64_t f = builder.channels(input->value);
   Result<NodeWeights> weights = weights_of(node, builder, f);
   if (!weights) return weights.error();
   const int normal = builder.append_part(node.proto, norm_of(*epsilon), input->value, f);
@@ -112,17 +112,17 @@ Result<void> convert_layer_normalization(const OnnxNode& node, OnnxBuilder& buil
   return {};
 }
 
-bool is_over_images(const OnnxWrittenNorm& norm, const OnnxBuilder& builder) {
-  if (const TurnedValue* turned = builder.turned(norm.x)) return is_of_images(*turned, norm.axis);
+bool is_over_channels(const OnnxWrittenNorm& norm, const OnnxBuilder& builder) {
+  if (const TurnedValue* turned = builder.turned(norm.x)) return is_of_channels(*turned, norm.axis);
   const bool is_value = builder.value_of(norm.x) >= 0 && builder.flat(norm.x) == nullptr;
-  return is_value && is_image_axis(norm.axis, builder.spatial_axes(norm.x));
+  return is_value && is_channel_axis(norm.axis, builder.spatial_axes(norm.x));
 }
 
 void convert_written_norm(const OnnxWrittenNorm& norm, OnnxBuilder& builder) {
   const TurnedValue* turned = builder.turned(norm.x);
   std::vector<int> axes = turned == nullptr ? std::vector<int>() : turned->axes;
   const int value = turned == nullptr ? builder.value_of(norm.x) : turned->value;
-  builder.append(*norm.last, norm_of(norm.epsilon), {value}, builder.images(value));
+  builder.append(*norm.last, norm_of(norm.epsilon), {value}, builder.channels(value));
   keep_axes(*norm.last, builder, std::move(axes));
   if (const int pooled = builder.pooled_axes(norm.x); pooled > 0) builder.note_pooled(*norm.last, pooled);
 }

@@ -11,8 +11,8 @@ namespace znni {
 [[nodiscard]] Result<void> convert_layer_normalization(const OnnxNode& node, OnnxBuilder& builder);
 
 // Returns whether the nodes normalise the channels of a value. Otherwise each is a node by itself.
-[[nodiscard]] bool is_over_images(const OnnxWrittenNorm& norm, const OnnxBuilder& builder);
-// Converts these nodes. Requires is_over_images().
+[[nodiscard]] bool is_over_channels(const OnnxWrittenNorm& norm, const OnnxBuilder& builder);
+// Converts these nodes. Requires is_over_channels().
 void convert_written_norm(const OnnxWrittenNorm& norm, OnnxBuilder& builder);
 
 }  // namespace znni

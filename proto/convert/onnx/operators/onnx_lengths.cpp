@@ -9,9 +9,9 @@
 namespace znni {
 namespace {
 
-constexpr int image_axis = 1;
+constexpr int channel_axis = 1;
 // The least length that is divided by: voxels of zeros stay zeros, as in ONNX Runtime.
-constexpr float least_length = std::numeric_limits<float>::min();
+constexpr float min_length = std::numeric_limits<float>::min();
 
 // Returns the axis of a value's [N][f][spatial...] that an axis of the tensor is; -1 if it is none.
 int axis_of_value(const TurnedValue& turned, std::int64_t axis) {
@@ -31,7 +31,7 @@ std::optional<TurnedValue> tensor_of(const std::string& tensor, const OnnxBuilde
 
 void append_as(const onnx::NodeProto& node, OnnxBuilder& builder, const Operation& operation, TurnedValue of,
                NodeWeights weights = {}) {
-  builder.append(node, operation, {of.value}, builder.images(of.value), std::move(weights));
+  builder.append(node, operation, {of.value}, builder.channels(of.value), std::move(weights));
   if (of.axes == axes_in_order(builder.rank())) return;
   builder.turn(node, {builder.value_of(node.output(0)), std::move(of.axes)});
 }
@@ -51,10 +51,10 @@ Result<void> convert_lp_normalization(const OnnxNode& node, OnnxBuilder& builder
   if (!axis) return axis.error();
   Result<TurnedValue> input = turned_at(node, builder);
   if (!input) return input.error();
-  if (axis_of_value(*input, *axis) != image_axis && !builder.is_guessed(input->value)) {
+  if (axis_of_value(*input, *axis) != channel_axis && !builder.is_guessed(input->value)) {
     return unsupported("along axis = " + std::to_string(*axis) + " is not supported; only along the channels");
   }
-  append_as(node.proto, builder, AcrossChannels{AcrossKind::unit, least_length}, *std::move(input));
+  append_as(node.proto, builder, AcrossChannels{AcrossKind::unit, min_length}, *std::move(input));
   return {};
 }
 
@@ -63,19 +63,19 @@ bool is_layer(const OnnxWrittenLength& length, const OnnxBuilder& builder) {
   if (!of) return false;
   std::set<int> axes;
   for (const std::int64_t axis : length.axes) axes.insert(axis_of_value(*of, axis));
-  if (length.kind == WrittenLengthKind::unit) return axes == std::set<int>{image_axis};
+  if (length.kind == WrittenLengthKind::unit) return axes == std::set<int>{channel_axis};
   std::set<int> space;
-  for (int axis = 0; axis < builder.rank(); ++axis) space.insert(image_axis + 1 + axis);
-  return axes == space && axis_of_value(*of, length.mean_axis) == image_axis;
+  for (int axis = 0; axis < builder.rank(); ++axis) space.insert(channel_axis + 1 + axis);
+  return axes == space && axis_of_value(*of, length.mean_axis) == channel_axis;
 }
 
 void convert_written_length(const OnnxWrittenLength& length, OnnxBuilder& builder) {
   TurnedValue of = *tensor_of(length.x, builder);
   if (length.kind == WrittenLengthKind::unit) {
-    const float epsilon = length.epsilon > 0 ? length.epsilon : least_length;
+    const float epsilon = length.epsilon > 0 ? length.epsilon : min_length;
     return append_as(*length.last, builder, AcrossChannels{AcrossKind::unit, epsilon}, std::move(of));
   }
-  NodeWeights weights = weights_of_one(builder.images(of.value));
+  NodeWeights weights = weights_of_one(builder.channels(of.value));
   append_as(*length.last, builder, Norm{1, length.epsilon, {}, NormKind::response}, std::move(of), std::move(weights));
 }
 

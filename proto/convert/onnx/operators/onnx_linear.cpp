@@ -37,14 +37,14 @@ Result<Linear> linear_of(const OnnxAttributes& attributes) {
 
 // What a linear layer reads, all numbers in one row.
 struct Row {
-  std::int64_t length = 0;  // unknown_images: not known
+  std::int64_t length = 0;  // unknown_channels: not known
   Vec3 window = Vec3::cube(1);
   bool is_flat = false;
 };
 
 Row row_of(const onnx::NodeProto& node, const OnnxBuilder& builder, int value) {
   const FlatTensor* flat = builder.flat(node.input(0));
-  if (flat == nullptr || builder.images(value) == unknown_images) return {builder.images(value)};
+  if (flat == nullptr || builder.channels(value) == unknown_channels) return {builder.channels(value)};
   return {row_length(builder, node.input(0)), flat->window, true};
 }
 
@@ -54,7 +54,7 @@ Result<std::int64_t> length_read(const onnx::TensorProto& matrix, const Row& row
   if (!dims) return dims.error();
   const bool is_matrix = dims->size() == axes_of_matrix && (*dims)[0] > 0 && (*dims)[1] > 0;
   const std::int64_t read = !is_matrix ? 0 : linear.is_turned ? (*dims)[1] : (*dims)[0];
-  if (is_matrix && (row.length == unknown_images || read == row.length)) return read;
+  if (is_matrix && (row.length == unknown_channels || read == row.length)) return read;
   return corrupt("weights " + in_quotes(matrix.name()) + " are no matrix for the " + std::to_string(row.length) +
                  (row.is_flat ? " numbers of the flattened input, " + to_string(row.window) + " voxels"
                               : " channels of the input"));

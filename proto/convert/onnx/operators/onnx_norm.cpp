@@ -7,13 +7,13 @@
 namespace znni {
 namespace {
 
-constexpr std::int64_t opset_of_training_mode = 14;    // before, BatchNormalization has more outputs in training
-constexpr std::int64_t opset_of_scale_per_image = 21;  // before, GroupNormalization has a scale per group
+constexpr std::int64_t opset_of_training_mode = 14;      // before, BatchNormalization has more outputs in training
+constexpr std::int64_t opset_of_scale_per_channel = 21;  // before, GroupNormalization has a scale per group
 constexpr int scale_input = 1;
 constexpr int shift_input = 2;
 
 // A normalisation of a value in `groups` groups, whose scale and shift have `numbers` elements: one per group or one
-// per channel. unknown_images if that is not known.
+// per channel. unknown_channels if that is not known.
 struct NormForm {
   int value = 0;
   std::int64_t groups = 1;
@@ -27,12 +27,12 @@ Result<float> epsilon_of(const OnnxNode& node) {
 }
 
 // Returns the numbers of the constant at input `index`, each as often as makes one per channel.
-Result<std::vector<float>> per_image(const OnnxNode& node, const OnnxBuilder& builder, const NormForm& form,
-                                     int index) {
-  Result<std::vector<float>> numbers = builder.vector(node.proto, index, unknown_images);
-  if (!numbers || form.numbers == unknown_images) return numbers;
+Result<std::vector<float>> per_channel(const OnnxNode& node, const OnnxBuilder& builder, const NormForm& form,
+                                       int index) {
+  Result<std::vector<float>> numbers = builder.vector(node.proto, index, unknown_channels);
+  if (!numbers || form.numbers == unknown_channels) return numbers;
   const auto found = static_cast<std::int64_t>(numbers->size());
-  const std::int64_t f = builder.images(form.value);
+  const std::int64_t f = builder.channels(form.value);
   if (found != form.numbers) {
     return corrupt("input " + in_quotes(node.proto.input(index)) + " has " + std::to_string(found) + " elements; one " +
                    (form.numbers == f ? "per channel, " : "per group, ") + std::to_string(form.numbers) + ", is right");
@@ -45,11 +45,11 @@ Result<std::vector<float>> per_image(const OnnxNode& node, const OnnxBuilder& bu
 Result<void> append_norm(const OnnxNode& node, OnnxBuilder& builder, const NormForm& form) {
   const Result<float> epsilon = epsilon_of(node);
   if (!epsilon) return epsilon.error();
-  Result<std::vector<float>> scale = per_image(node, builder, form, scale_input);
+  Result<std::vector<float>> scale = per_channel(node, builder, form, scale_input);
   if (!scale) return scale.error();
-  Result<std::vector<float>> shift = per_image(node, builder, form, shift_input);
+  Result<std::vector<float>> shift = per_channel(node, builder, form, shift_input);
   if (!shift) return shift.error();
-  builder.append(node.proto, Norm{form.groups, *epsilon, {}}, {form.value}, builder.images(form.value),
+  builder.append(node.proto, Norm{form.groups, *epsilon, {}}, {form.value}, builder.channels(form.value),
                  {{}, {}, *std::move(scale), *std::move(shift)});
   return {};
 }
@@ -68,7 +68,7 @@ Result<std::int64_t> groups_of(const OnnxNode& node, std::int64_t f) {
   const Result<std::int64_t> groups = node.attributes.integer("num_groups", 1);
   if (!groups) return groups;
   if (*groups < 1) return corrupt("num_groups = " + std::to_string(*groups) + "; 1 or more is right");
-  if (f == unknown_images || f % *groups == 0) return groups;
+  if (f == unknown_channels || f % *groups == 0) return groups;
   return corrupt("num_groups = " + std::to_string(*groups) + " does not divide the " + std::to_string(f) +
                  " channels; a divisor is right");
 }
@@ -81,18 +81,18 @@ Result<void> convert_instance_normalization(const OnnxNode& node, OnnxBuilder& b
   }
   const Result<int> value = builder.value(node.proto, 0);
   if (!value) return value.error();
-  const std::int64_t f = builder.images(*value);
+  const std::int64_t f = builder.channels(*value);
   return append_norm(node, builder, {*value, f, f});
 }
 
 Result<void> convert_group_normalization(const OnnxNode& node, OnnxBuilder& builder) {
   const Result<int> value = builder.value(node.proto, 0);
   if (!value) return value.error();
-  const std::int64_t f = builder.images(*value);
+  const std::int64_t f = builder.channels(*value);
   const Result<std::int64_t> groups = groups_of(node, f);
   if (!groups) return groups.error();
-  const bool has_one_per_image = f == unknown_images || builder.opset() >= opset_of_scale_per_image;
-  return append_norm(node, builder, {*value, *groups, has_one_per_image ? f : *groups});
+  const bool has_one_per_channel = f == unknown_channels || builder.opset() >= opset_of_scale_per_channel;
+  return append_norm(node, builder, {*value, *groups, has_one_per_channel ? f : *groups});
 }
 
 Result<bool> is_in_training(const OnnxNode& node, const OnnxBuilder& builder) {
@@ -111,7 +111,7 @@ Result<void> convert_normalization_in_training(const OnnxNode& node, OnnxBuilder
         "normalises by the statistics of a batch (training mode), which is supported of a batch of 1 and of voxels "
         "alone; export the net in evaluation mode");
   }
-  const std::int64_t f = builder.images(*value);
+  const std::int64_t f = builder.channels(*value);
   return append_norm(node, builder, {*value, f, f});
 }
 

@@ -64,7 +64,7 @@ Result<void> join_planes(const OnnxNode& node, OnnxBuilder& builder, std::int64_
     Vec3 factor = Vec3::cube(1);
     factor[first.of.axes[static_cast<std::size_t>(first.axis)] + 1 - builder.rank()] = *copies;
     joined.value = builder.append_part(node.proto, Upsample{factor, UpsampleKind::nearest}, joined.value,
-                                       builder.images(joined.value));
+                                       builder.channels(joined.value));
   }
   keep_turned(node, builder, std::move(joined));
   return {};

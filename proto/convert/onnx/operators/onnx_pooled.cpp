@@ -122,7 +122,7 @@ Result<Numbers> numbers_at(const OnnxNode& node, const OnnxBuilder& builder, int
 
 // Returns an extent of a pooled tensor.
 VolumeNumber extent_of(const OnnxBuilder& builder, int value, std::size_t axis) {
-  return {axis == 0 ? builder.batch() : axis == 1 ? builder.images(value) : 1, {}};
+  return {axis == 0 ? builder.batch() : axis == 1 ? builder.channels(value) : 1, {}};
 }
 
 Result<void> convert_reshape_of_pooled(const OnnxNode& node, OnnxBuilder& builder) {

@@ -57,7 +57,7 @@ Result<PoolWindows> windows_of(const OnnxNode& node, const OnnxBuilder& builder,
 
 Result<void> append_pool(const OnnxNode& node, OnnxBuilder& builder, const PoolWindows& windows, int input) {
   const Border all{windows.pads.begin, windows.pads.end + windows.rest};
-  builder.append(node.proto, windows.pool, {input}, builder.images(input), {}, all);
+  builder.append(node.proto, windows.pool, {input}, builder.channels(input), {}, all);
   return {};
 }
 
@@ -82,8 +82,8 @@ Result<void> convert_average_pool(const OnnxNode& node, OnnxBuilder& builder) {
   const bool counts_all = windows->rest == Vec3{} && (*counted != 0 || windows->pads == Border{});
   if (counts_all) return append_pool(node, builder, *windows, *input);
   windows->pool.kind = PoolKind::average_inside;
-  if (*counted != 0 && windows->pads != Border{} && builder.images(*input) != unknown_images) {
-    input = append_copy(node, builder, *input, {.count = builder.images(*input)}, windows->pads);
+  if (*counted != 0 && windows->pads != Border{} && builder.channels(*input) != unknown_channels) {
+    input = append_copy(node, builder, *input, {.count = builder.channels(*input)}, windows->pads);
     if (!input) return input.error();
     windows->pads = {};
   }

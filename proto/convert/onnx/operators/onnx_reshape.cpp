@@ -42,9 +42,10 @@ Result<void> make_groups(const OnnxNode& node, OnnxBuilder& builder, int value) 
   const bool has_groups = target->size() == axes_of_groups && is_constant((*target)[1]) && (*target)[1].least > 0;
   if (!has_groups) return unsupported("to " + text_of(*target) + std::string(supported_form));
   const std::int64_t groups = (*target)[1].least;
-  if (builder.images(value) % groups != 0) {
+  if (builder.channels(value) % groups != 0) {
     return unsupported("to " + text_of(*target) + " makes " + std::to_string(groups) + " groups of " +
-                       std::to_string(builder.images(value)) + " channels, which does not divide; a divisor is right");
+                       std::to_string(builder.channels(value)) +
+                       " channels, which does not divide; a divisor is right");
   }
   if (!asks_for(*target, grouped(from, groups))) {
     return unsupported("of " + text_of(from) + " to " + text_of(*target) + std::string(supported_form));
@@ -81,7 +82,7 @@ std::string text_of(const TensorExtents& extents) {
 }
 
 TensorExtents extents_of(const OnnxBuilder& builder, int value) {
-  TensorExtents extents = {VolumeNumber{builder.batch(), {}}, VolumeNumber{builder.images(value), {}}};
+  TensorExtents extents = {VolumeNumber{builder.batch(), {}}, VolumeNumber{builder.channels(value), {}}};
   for (int axis = 3 - builder.rank(); axis < 3; ++axis) {
     extents.push_back(extent_along(builder.extents(value), axis));
   }

@@ -73,9 +73,9 @@ Result<std::vector<double>> constant_scales(const OnnxNode& node, const OnnxBuil
 
 // Fails if the size changes the batch or the channels. Files whose batch is open say 1, or what Shape says.
 Result<void> check_other(const VolumeNumber& size, std::size_t axis, const OnnxBuilder& builder, int value) {
-  const std::array<std::int64_t, 2> all = {builder.batch(), builder.images(value)};
+  const std::array<std::int64_t, 2> all = {builder.batch(), builder.channels(value)};
   const std::int64_t own = all[axis];
-  if (own == unknown_images || size == VolumeNumber{own, {}}) return {};
+  if (own == unknown_channels || size == VolumeNumber{own, {}}) return {};
   return unsupported("makes " + to_string(size) + " of " + std::to_string(own) + " along axis " + std::to_string(axis) +
                      "; only spatial axes can be resized");
 }
@@ -186,7 +186,7 @@ Result<UpsampleKind> kind_of(const OnnxAttributes& attributes, Vec3 factor) {
 
 // Appends what lies between each voxel and the next along an axis: `share` of the next, the rest of its own.
 int append_shares(const OnnxNode& node, OnnxBuilder& builder, int value, int axis, double share) {
-  const std::int64_t f = builder.images(value);
+  const std::int64_t f = builder.channels(value);
   Convolution conv{f, Vec3::cube(1), Vec3::cube(1), {}};
   conv.k[axis] = 2;
   conv.groups = f;
@@ -201,10 +201,10 @@ int append_shares(const OnnxNode& node, OnnxBuilder& builder, int value, int axi
 // Interpolates between each voxel and the next, axis by axis: voxel v of the output lies at v / factor, and beyond the
 // last one is the last one again.
 Result<void> append_asymmetric(const OnnxNode& node, OnnxBuilder& builder, int value, Vec3 factor) {
-  const std::int64_t f = builder.images(value);
-  for (int axis = 0; axis < 3 && f != unknown_images; ++axis) {
+  const std::int64_t f = builder.channels(value);
+  for (int axis = 0; axis < 3 && f != unknown_channels; ++axis) {
     if (factor[axis] == 1) continue;
-    if (mul(f, factor[axis]) > max_onnx_images) return unsupported("makes more than 2^20 channels of one voxel");
+    if (mul(f, factor[axis]) > max_onnx_channels) return unsupported("makes more than 2^20 channels of one voxel");
     Border edge;
     edge.end[axis] = 1;
     const int with_edge = append_edges(node, builder, value, edge);
@@ -229,7 +229,7 @@ Result<void> append_upsampling(const OnnxNode& node, OnnxBuilder& builder, int v
   }
   // The voxels at the border are their own neighbours.
   const Vec3 beside = (upsampling_window(up.kind, up.factor) - Vec3::cube(1)) / Vec3::cube(2);
-  builder.append(node.proto, up, {value}, builder.images(value), {}, {beside, beside});
+  builder.append(node.proto, up, {value}, builder.channels(value), {}, {beside, beside});
   return {};
 }
 

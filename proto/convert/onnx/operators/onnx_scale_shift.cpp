@@ -25,7 +25,7 @@ Result<Statistics> statistics_of(const OnnxNode& node, const OnnxBuilder& builde
   for (std::size_t i = 0; i < parts.size(); ++i) {
     Result<std::vector<float>> values = builder.vector(node.proto, static_cast<int>(i) + 1, f);
     if (!values) return values.error();
-    f = static_cast<std::int64_t>(values->size());  // of unknown_images: as many as the first
+    f = static_cast<std::int64_t>(values->size());  // of unknown_channels: as many as the first
     *parts[i] = *std::move(values);
   }
   return result;
@@ -64,13 +64,13 @@ struct Operands {
 bool is_per_axis(const std::vector<std::int64_t>& dims, std::int64_t f, std::size_t axes, std::size_t place) {
   if (dims.size() > axes) return false;
   for (std::size_t i = 0; i < dims.size(); ++i) {
-    const bool is_images = axes - dims.size() + i == place;
-    if (dims[i] != 1 && !(is_images && (f == unknown_images || dims[i] == f))) return false;
+    const bool is_channels = axes - dims.size() + i == place;
+    if (dims[i] != 1 && !(is_channels && (f == unknown_channels || dims[i] == f))) return false;
   }
   return true;
 }
 
-std::size_t place_of_images(const TurnedValue& turned) {
+std::size_t place_of_channels(const TurnedValue& turned) {
   return static_cast<std::size_t>(std::find(turned.axes.begin(), turned.axes.end(), 1) - turned.axes.begin());
 }
 
@@ -89,9 +89,9 @@ Result<Operands> operands_of(const OnnxNode& node, const OnnxBuilder& builder) {
   if (!tensor) return tensor.error();
   const Result<std::vector<std::int64_t>> dims = dims_of(*constant);
   if (!dims) return dims.error();
-  const std::int64_t f = builder.images(tensor->value);
-  const bool suits = tensor->axes.empty() ? is_per_image(*dims, f, builder.spatial_axes(node.proto.input(1 - index)))
-                                          : is_per_axis(*dims, f, tensor->axes.size(), place_of_images(*tensor));
+  const std::int64_t f = builder.channels(tensor->value);
+  const bool suits = tensor->axes.empty() ? is_per_channel(*dims, f, builder.spatial_axes(node.proto.input(1 - index)))
+                                          : is_per_axis(*dims, f, tensor->axes.size(), place_of_channels(*tensor));
   if (!suits) {
     return unsupported("constant " + in_quotes(node.proto.input(index)) +
                        " is neither one number nor one per channel (" + std::to_string(f) +
@@ -108,12 +108,12 @@ void turn_as(const OnnxNode& node, OnnxBuilder& builder, const TurnedValue& inpu
 }
 
 void append(const OnnxNode& node, OnnxBuilder& builder, const TurnedValue& input, NodeWeights weights) {
-  builder.append(node.proto, ScaleShift{}, {input.value}, builder.images(input.value), std::move(weights));
+  builder.append(node.proto, ScaleShift{}, {input.value}, builder.channels(input.value), std::move(weights));
   turn_as(node, builder, input);
 }
 
 std::size_t channels_of(const OnnxBuilder& builder, const TurnedValue& tensor) {
-  return static_cast<std::size_t>(std::max<std::int64_t>(builder.images(tensor.value), 0));
+  return static_cast<std::size_t>(std::max<std::int64_t>(builder.channels(tensor.value), 0));
 }
 
 // Divides numbers, one per channel, by the tensor. They are the tensor scaled by 0 and shifted.
@@ -121,7 +121,7 @@ void append_quotient(const OnnxNode& node, OnnxBuilder& builder, const TurnedVal
   NodeWeights weights;
   weights.scale.assign(numbers.size(), 0.0F);
   weights.shift = std::move(numbers);
-  const std::int64_t f = builder.images(by.value);
+  const std::int64_t f = builder.channels(by.value);
   const int dividend = builder.append_part(node.proto, ScaleShift{}, by.value, f, std::move(weights));
   builder.append(node.proto, Divide{}, {dividend, by.value}, f);
   turn_as(node, builder, by);
@@ -129,7 +129,7 @@ void append_quotient(const OnnxNode& node, OnnxBuilder& builder, const TurnedVal
 
 }  // namespace
 
-bool is_per_image(const std::vector<std::int64_t>& dims, std::int64_t f, int spatial_axes) {
+bool is_per_channel(const std::vector<std::int64_t>& dims, std::int64_t f, int spatial_axes) {
   return is_per_axis(dims, f, static_cast<std::size_t>(spatial_axes) + 2, 1);
 }
 
@@ -154,7 +154,7 @@ Result<void> convert_batch_normalization(const OnnxNode& node, OnnxBuilder& buil
   if (*trains) return convert_normalization_in_training(node, builder);
   const Result<int> input = builder.value(node.proto, 0);
   if (!input) return input.error();
-  Result<NodeWeights> weights = batch_normalization_of(node, builder, builder.images(*input));
+  Result<NodeWeights> weights = batch_normalization_of(node, builder, builder.channels(*input));
   if (!weights) return weights.error();
   append(node, builder, TurnedValue{*input, {}}, *std::move(weights));
   return {};
@@ -221,11 +221,11 @@ Result<void> convert_add_of_constant(const OnnxNode& node, OnnxBuilder& builder)
 }
 
 int append_negative(const OnnxNode& node, OnnxBuilder& builder, int value) {
-  const std::int64_t images = builder.images(value);
+  const std::int64_t channels = builder.channels(value);
   NodeWeights weights;
-  weights.scale.assign(static_cast<std::size_t>(images), -1.0F);
-  weights.shift.assign(static_cast<std::size_t>(images), 0.0F);
-  return builder.append_part(node.proto, ScaleShift{}, value, images, std::move(weights));
+  weights.scale.assign(static_cast<std::size_t>(channels), -1.0F);
+  weights.shift.assign(static_cast<std::size_t>(channels), 0.0F);
+  return builder.append_part(node.proto, ScaleShift{}, value, channels, std::move(weights));
 }
 
 }  // namespace znni

@@ -7,7 +7,7 @@ namespace znni {
 
 // Returns whether a constant of these extents, aligned with the last axes of [N][f][spatial...], is one number or one
 // per channel.
-[[nodiscard]] bool is_per_image(const std::vector<std::int64_t>& dims, std::int64_t f, int spatial_axes);
+[[nodiscard]] bool is_per_channel(const std::vector<std::int64_t>& dims, std::int64_t f, int spatial_axes);
 
 // Returns the scale and the shift of a BatchNormalization of `count` channels or numbers, by the recorded statistics:
 // scale = gamma / sqrt(variance + epsilon), shift = beta - mean * scale.

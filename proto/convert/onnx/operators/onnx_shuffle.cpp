@@ -19,7 +19,7 @@ Vec3 factor_in(const std::vector<VolumeNumber>& target, int rank) {
   Vec3 factor = Vec3::cube(1);
   for (int i = 0; i < rank; ++i) {
     const VolumeNumber& number = target[static_cast<std::size_t>(2 + i)];
-    if (!is_constant(number) || number.least < 1 || number.least > max_onnx_images) return {};
+    if (!is_constant(number) || number.least < 1 || number.least > max_onnx_channels) return {};
     factor[3 - rank + i] = number.least;
   }
   return factor;
@@ -28,7 +28,7 @@ Vec3 factor_in(const std::vector<VolumeNumber>& target, int rank) {
 // Returns the extents of the value with its channels split.
 TensorExtents split_extents(const OnnxBuilder& builder, int value, Vec3 factor) {
   TensorExtents extents = extents_of(builder, value);
-  extents[1] = VolumeNumber{builder.images(value) / voxels(factor), {}};
+  extents[1] = VolumeNumber{builder.channels(value) / voxels(factor), {}};
   for (int i = builder.rank(); i-- > 0;)
     extents.insert(extents.begin() + 2, VolumeNumber{factor[3 - builder.rank() + i], {}});
   return extents;
@@ -37,7 +37,7 @@ TensorExtents split_extents(const OnnxBuilder& builder, int value, Vec3 factor) 
 // Returns the extents after the shuffle.
 TensorExtents shuffled_extents(const OnnxBuilder& builder, const SplitValue& split) {
   TensorExtents extents = extents_of(builder, split.value);
-  extents[1] = VolumeNumber{builder.images(split.value) / voxels(split.factor), {}};
+  extents[1] = VolumeNumber{builder.channels(split.value) / voxels(split.factor), {}};
   for (int i = 0; i < builder.rank(); ++i) {
     std::optional<VolumeNumber>& extent = extents[static_cast<std::size_t>(2 + i)];
     if (extent) extent = product(*extent, VolumeNumber{split.factor[3 - builder.rank() + i], {}});
@@ -58,7 +58,7 @@ std::vector<float> reordering(std::int64_t f, std::int64_t parts) {
 
 // Appends the shuffle. `parts_first`: channels come part by part, in the order in which the shuffle reads them.
 Result<void> append_shuffle(const OnnxNode& node, OnnxBuilder& builder, int value, Vec3 factor, bool parts_first) {
-  const std::int64_t f = builder.images(value);
+  const std::int64_t f = builder.channels(value);
   const std::int64_t parts = voxels(factor);
   if (!parts_first && parts > 1 && f > parts) {
     if (mul(f, f) > builder.room()) {
@@ -81,7 +81,7 @@ Result<void> split_channels(const OnnxNode& node, OnnxBuilder& builder, int valu
                             const std::vector<VolumeNumber>& target) {
   const Vec3 factor = factor_in(target, builder.rank());
   const TensorExtents asked(target.begin(), target.end());
-  const bool divides = factor != Vec3{} && builder.images(value) % voxels(factor) == 0;
+  const bool divides = factor != Vec3{} && builder.channels(value) % voxels(factor) == 0;
   if (!divides || !asks_for(target, split_extents(builder, value, factor))) {
     return unsupported("of " + text_of(extents_of(builder, value)) + " to " + text_of(asked) +
                        std::string(supported_form));
@@ -121,10 +121,11 @@ Result<void> convert_depth_to_space(const OnnxNode& node, OnnxBuilder& builder) 
   const Result<std::string> mode = node.attributes.text("mode", "DCR");
   if (!mode) return mode.error();
   if (builder.guess_reader(node.proto)) return {};
-  const bool sound = builder.rank() == 2 && *size > 0 && *size <= max_onnx_images && (*mode == "DCR" || *mode == "CRD");
-  if (!sound || builder.images(*value) % mul(*size, *size) != 0) {
+  const bool sound =
+      builder.rank() == 2 && *size > 0 && *size <= max_onnx_channels && (*mode == "DCR" || *mode == "CRD");
+  if (!sound || builder.channels(*value) % mul(*size, *size) != 0) {
     return corrupt("blocksize = " + std::to_string(*size) + " and mode = " + in_quotes(*mode) + " for " +
-                   std::to_string(builder.images(*value)) +
+                   std::to_string(builder.channels(*value)) +
                    " channels; DCR or CRD of two spatial axes, and a square that divides the channels, are right");
   }
   return append_shuffle(node, builder, *value, {1, *size, *size}, *mode == "DCR");

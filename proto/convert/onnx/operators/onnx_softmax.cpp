@@ -18,11 +18,11 @@ Result<void> convert_turned(const OnnxNode& node, OnnxBuilder& builder, const Tu
                             AcrossKind kind) {
   const auto axes = static_cast<std::int64_t>(turned.axes.size());
   const std::int64_t found = axis < 0 ? axis + axes : axis;
-  const bool over_images = found >= 0 && found < axes && turned.axes[static_cast<std::size_t>(found)] == 1;
+  const bool over_channels = found >= 0 && found < axes && turned.axes[static_cast<std::size_t>(found)] == 1;
   const bool alone = found == axes - 1 || builder.opset() >= opset_without_flattening;
-  if (!over_images || !alone) return wrong_axis(axis).within("transposed input");
+  if (!over_channels || !alone) return wrong_axis(axis).within("transposed input");
   const TurnedValue input = turned;  // append() may move what `turned` refers to
-  builder.append(node.proto, AcrossChannels{kind}, {input.value}, builder.images(input.value));
+  builder.append(node.proto, AcrossChannels{kind}, {input.value}, builder.channels(input.value));
   builder.turn(node.proto, {builder.value_of(node.proto.output(0)), input.axes});
   return {};
 }
@@ -35,9 +35,9 @@ Result<void> convert_over_axis(const OnnxNode& node, OnnxBuilder& builder, Acros
     return convert_turned(node, builder, *turned, *axis, kind);
   const Result<int> input = builder.value(node.proto, 0);
   if (!input) return input.error();
-  if (!is_image_axis(*axis, builder.spatial_axes(node.proto.input(0))) && !builder.is_guessed(*input))
+  if (!is_channel_axis(*axis, builder.spatial_axes(node.proto.input(0))) && !builder.is_guessed(*input))
     return wrong_axis(*axis);
-  builder.append(node.proto, AcrossChannels{kind}, {*input}, builder.images(*input));
+  builder.append(node.proto, AcrossChannels{kind}, {*input}, builder.channels(*input));
   if (flattens && builder.pooled_axes(node.proto.input(0)) == 0) builder.note_flattened(node.proto);
   return {};
 }
@@ -74,7 +74,7 @@ Result<void> convert_log(const OnnxNode& node, OnnxBuilder& builder) {
   }
   const onnx::NodeProto* flattened = flattened_at(builder, value);
   builder.append(node.proto, AcrossChannels{AcrossKind::log_softmax}, std::vector<int>(writer->inputs),
-                 builder.images(value));
+                 builder.channels(value));
   if (flattened != nullptr) builder.note_flattened(*flattened);
   keep_turned(node, builder, {builder.value_of(node.proto.output(0)), input->axes});
   return {};
@@ -100,6 +100,6 @@ Result<void> check_flattened(const OnnxGraph& graph, const OnnxBuilder& builder)
   return {};
 }
 
-bool is_image_axis(std::int64_t axis, int spatial_axes) { return axis == 1 || axis == -1 - spatial_axes; }
+bool is_channel_axis(std::int64_t axis, int spatial_axes) { return axis == 1 || axis == -1 - spatial_axes; }
 
 }  // namespace znni

@@ -19,6 +19,6 @@ namespace znni {
 [[nodiscard]] Result<void> check_flattened(const OnnxGraph& graph, const OnnxBuilder& builder);
 
 // Returns whether `axis` is that of the channels; negative axes count from the last.
-[[nodiscard]] bool is_image_axis(std::int64_t axis, int spatial_axes);
+[[nodiscard]] bool is_channel_axis(std::int64_t axis, int spatial_axes);
 
 }  // namespace znni

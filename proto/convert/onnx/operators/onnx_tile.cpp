@@ -25,15 +25,15 @@ bool is(const VolumeNumber& number, std::int64_t value) { return number == Volum
 
 // Makes the node's output the value's channels, `times` times one after the other.
 Result<void> repeat(const OnnxNode& node, OnnxBuilder& builder, int value, std::int64_t times) {
-  const std::int64_t images = mul(builder.images(value), times);
-  if (times < 1 || times > max_repeats || images > max_onnx_images) {
+  const std::int64_t channels = mul(builder.channels(value), times);
+  if (times < 1 || times > max_repeats || channels > max_onnx_channels) {
     return unsupported("repeats channels " + std::to_string(times) + " times; 1 to " + std::to_string(max_repeats) +
                        " times, up to 2^20 channels, is supported");
   }
   if (times == 1) {
     builder.alias(node.proto, value);
   } else {
-    builder.append(node.proto, Concat{}, std::vector<int>(static_cast<std::size_t>(times), value), images);
+    builder.append(node.proto, Concat{}, std::vector<int>(static_cast<std::size_t>(times), value), channels);
   }
   return {};
 }
@@ -42,7 +42,7 @@ Result<void> repeat(const OnnxNode& node, OnnxBuilder& builder, int value, std::
 bool keeps(const OnnxBuilder& builder, int value, std::size_t axis, const VolumeNumber& number) {
   if (is(number, 1)) return true;
   if (axis == 0) return is(number, builder.batch());
-  if (axis == channel_axis) return is(number, builder.images(value));
+  if (axis == channel_axis) return is(number, builder.channels(value));
   const int spatial = static_cast<int>(axis) + 1 - builder.rank();
   return extent_along(builder.extents(value), spatial) == number;
 }
@@ -74,7 +74,7 @@ Result<std::int64_t> times_of_expand(const OnnxBuilder& builder, int value, cons
     const std::size_t axis = axes - shape.size() + i;  // a shape of fewer axes has the last ones
     const VolumeNumber& number = shape[i];
     if (keeps(builder, value, axis, number)) continue;
-    const bool repeats = axis == channel_axis && builder.images(value) == 1 && is_constant(number);
+    const bool repeats = axis == channel_axis && builder.channels(value) == 1 && is_constant(number);
     if (!repeats) {
       return unsupported("axis " + std::to_string(axis) + " to " + to_string(number) +
                          " is not supported; only one channel can be made several");

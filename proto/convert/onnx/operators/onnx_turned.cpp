@@ -23,7 +23,7 @@ std::size_t index_of(std::int64_t axis) { return static_cast<std::size_t>(axis);
 // Returns the axes with that of a single channel as one of one element, wherever it stands.
 Axes without_single_channel(const OnnxBuilder& builder, const TurnedValue& turned) {
   Axes axes = turned.axes;
-  if (builder.images(turned.value) == 1) std::replace(axes.begin(), axes.end(), 1, one_element);
+  if (builder.channels(turned.value) == 1) std::replace(axes.begin(), axes.end(), 1, one_element);
   return axes;
 }
 
@@ -204,7 +204,7 @@ bool is_channels_last(const OnnxBuilder& builder, const TurnedValue& turned) {
 bool is_without_channel(const OnnxBuilder& builder, const TurnedValue& turned) {
   Axes axes = axes_in_order(builder.rank());
   axes.erase(axes.begin() + 1);
-  return builder.images(turned.value) == 1 && turned.axes == axes;
+  return builder.channels(turned.value) == 1 && turned.axes == axes;
 }
 
 Result<void> convert_transpose(const OnnxNode& node, OnnxBuilder& builder) {
@@ -297,7 +297,7 @@ Result<bool> reshape_turned(const OnnxNode& node, OnnxBuilder& builder, const Tu
   }
   if (factor != Vec3::cube(1)) {
     made.value = builder.append_part(node.proto, Upsample{factor, UpsampleKind::nearest}, made.value,
-                                     builder.images(made.value));
+                                     builder.channels(made.value));
   }
   keep_turned(node, builder, std::move(made));
   return true;

@@ -85,12 +85,12 @@ void settle_outputs(const OnnxGraph& graph, OnnxBuilder& builder) {
 // Joins outputs of which some are pooled of all voxels. These have their voxel everywhere.
 void append_join(const OnnxGraph& graph, OnnxBuilder& builder) {
   std::vector<int> values;
-  std::int64_t images = 0;
+  std::int64_t channels = 0;
   for (const std::string& output : graph.outputs) {
     values.push_back(builder.value_of(output));
-    images = add(images, builder.images(values.back()));
+    channels = add(channels, builder.channels(values.back()));
   }
-  builder.append(*graph.join, Concat{}, std::move(values), images);
+  builder.append(*graph.join, Concat{}, std::move(values), channels);
 }
 
 // Joins several outputs, if all are values; finish() refuses others.
@@ -128,7 +128,7 @@ Result<void> convert_gate(const onnx::NodeProto& node, const OnnxGate& gate, Onn
   const FlatTensor* flat = builder.flat(gate.x);
   if (flat != nullptr && !flat->scale.empty()) return convert_node(node, builder);
   if (!is_last) return {};
-  builder.append(node, Activate{gate.activation}, {x}, builder.images(x));
+  builder.append(node, Activate{gate.activation}, {x}, builder.channels(x));
   if (const int axes = builder.pooled_axes(gate.x); axes > 0) builder.note_pooled(node, axes);
   if (flat != nullptr) builder.note_flat(node, FlatTensor(*flat));
   return builder.check_limits();
@@ -137,7 +137,7 @@ Result<void> convert_gate(const onnx::NodeProto& node, const OnnxGate& gate, Onn
 // Converts a node, or what of a layer of several nodes it stands for: the last one for all.
 Result<void> convert_or_join(const onnx::NodeProto& node, const Written& written, OnnxBuilder& builder) {
   const OnnxWrittenNorm* norm = written.norms.of(node);
-  if (norm != nullptr && is_over_images(*norm, builder)) {
+  if (norm != nullptr && is_over_channels(*norm, builder)) {
     if (norm->last == &node) convert_written_norm(*norm, builder);
     return builder.check_limits();
   }
@@ -174,7 +174,7 @@ void convert_nodes(const OnnxGraph& graph, const Written& written, OnnxBuilder& 
 std::vector<NamedTensor> outputs_of(const OnnxGraph& graph, const OnnxBuilder& builder) {
   std::vector<NamedTensor> outputs;
   if (!graph.join) return outputs;
-  for (const std::string& name : graph.outputs) outputs.push_back({name, builder.images(builder.value_of(name))});
+  for (const std::string& name : graph.outputs) outputs.push_back({name, builder.channels(builder.value_of(name))});
   return outputs;
 }
 

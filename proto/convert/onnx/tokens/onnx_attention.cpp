@@ -28,7 +28,7 @@ std::optional<LayoutPart> heads_of(const AxisLayout& layout) {
   LayoutPart heads;
   for (std::size_t axis = 0; axis + 2 < layout.axes.size(); ++axis) {
     for (const LayoutPart& part : layout.axes[axis]) {
-      const bool is_batch = part.image_step == 0 && part.voxel_step == 0;
+      const bool is_batch = part.channel_step == 0 && part.voxel_step == 0;
       if (is_batch) continue;
       if (part.voxel_step != 0 || heads.extent > 1) return std::nullopt;
       heads = part;
@@ -41,22 +41,22 @@ std::optional<LayoutPart> heads_of(const AxisLayout& layout) {
 Result<Heads> heads_at(const OnnxNode& node, OnnxBuilder& builder, const AxisLayout& layout, const char* what) {
   if (layout.axes.size() < 2) return not_tokens(what);
   const LayoutAxis& tokens = layout.axes[layout.axes.size() - 2];
-  const LayoutAxis& channels = layout.axes.back();
+  const LayoutAxis& within = layout.axes.back();
   const std::optional<LayoutPart> heads = heads_of(layout);
-  const bool are_channels = channels.empty() || (channels.size() == 1 && channels.front().voxel_step == 0);
+  const bool are_channels = within.empty() || (within.size() == 1 && within.front().voxel_step == 0);
   std::int64_t all = 1;
   for (int axis = 3 - builder.rank(); axis < 3; ++axis) {
     all = mul(all, extent_along(builder.extents(layout.value), axis)->least);
   }
   if (!heads || !are_channels || tokens != axis_of_voxels(all)) return not_tokens(what);
-  std::vector<std::int64_t> images;
+  std::vector<std::int64_t> channels;
   for (std::int64_t head = 0; head < heads->extent; ++head) {
-    for (std::int64_t i = 0; i < extent_of(channels); ++i) {
-      const std::int64_t step = channels.empty() ? 0 : channels.front().image_step;
-      images.push_back(layout.first_image + head * heads->image_step + i * step);
+    for (std::int64_t i = 0; i < extent_of(within); ++i) {
+      const std::int64_t step = within.empty() ? 0 : within.front().channel_step;
+      channels.push_back(layout.first_channel + head * heads->channel_step + i * step);
     }
   }
-  const Result<int> value = selected(node, builder, layout.value, images);
+  const Result<int> value = selected(node, builder, layout.value, channels);
   if (!value) return value.error();
   return Heads{*value, heads->extent, all};
 }
@@ -80,21 +80,21 @@ Result<AxisLayout> attend(const OnnxNode& node, OnnxBuilder& builder, const Toke
   if (q->count != k->count || q->count != v->count || q->tokens != k->tokens || q->tokens != v->tokens) {
     return unsupported("attention between tensors of different extents or heads is not supported");
   }
-  if (builder.images(q->value) != builder.images(k->value)) {
+  if (builder.channels(q->value) != builder.channels(k->value)) {
     return corrupt("multiplies queries and keys of different channels");
   }
-  const std::int64_t f = builder.images(v->value);
+  const std::int64_t f = builder.channels(v->value);
   AxisLayout made = values;
-  made.first_image = 0;
+  made.first_channel = 0;
   made.value = builder.append_part(node.proto, Attention{q->count, scores.scale},
                                    std::vector<int>{q->value, k->value, v->value}, f);
   const std::int64_t of_head = f / q->count;
   for (std::size_t axis = 0; axis + 2 < made.axes.size(); ++axis) {
     for (LayoutPart& part : made.axes[axis]) {
-      if (part.image_step != 0) part.image_step = of_head;
+      if (part.channel_step != 0) part.channel_step = of_head;
     }
   }
-  made.axes.back() = axis_of_images(of_head);
+  made.axes.back() = axis_of_channels(of_head);
   return made;
 }
 

@@ -18,7 +18,7 @@ std::optional<AxisLayout> layout_of(const OnnxBuilder& builder, int value) {
     if (!extent || !is_constant(*extent) || extent->least < 1) return std::nullopt;
     n[axis] = extent->least;
   }
-  return layout_of_value(value, builder.batch(), builder.images(value), n, builder.rank());
+  return layout_of_value(value, builder.batch(), builder.channels(value), n, builder.rank());
 }
 
 std::optional<AxisLayout> layout_of(const OnnxBuilder& builder, const TurnedValue& turned) {
@@ -48,31 +48,31 @@ std::vector<std::int64_t> counted(std::int64_t first, std::int64_t count) {
 
 // Returns the rows of these channels, of numbers that are [channels][...]; none of none.
 std::vector<float> rows_of(const std::vector<float>& numbers, std::int64_t all,
-                           const std::vector<std::int64_t>& images) {
+                           const std::vector<std::int64_t>& channels) {
   std::vector<float> rows;
   const std::size_t length = numbers.size() / static_cast<std::size_t>(all);
-  for (const std::int64_t image : images) {
-    const auto first = numbers.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(image) * length);
+  for (const std::int64_t channel : channels) {
+    const auto first = numbers.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(channel) * length);
     rows.insert(rows.end(), first, first + static_cast<std::ptrdiff_t>(length));
   }
   return rows;
 }
 
 // Returns the value of a copy of these channels, by a convolution of one voxel.
-Result<int> copied(const OnnxNode& node, OnnxBuilder& builder, int value, const std::vector<std::int64_t>& images) {
-  const std::int64_t f = builder.images(value);
-  const std::int64_t numbers = mul(f, std::ssize(images));
+Result<int> copied(const OnnxNode& node, OnnxBuilder& builder, int value, const std::vector<std::int64_t>& channels) {
+  const std::int64_t f = builder.channels(value);
+  const std::int64_t numbers = mul(f, std::ssize(channels));
   if (numbers > builder.room()) {
     return unsupported("takes channels apart by " + std::to_string(numbers) +
                        " parameters, which is more than is plausible for a file of this size");
   }
   NodeWeights weights;
   weights.kernels.assign(static_cast<std::size_t>(numbers), 0.0F);
-  for (std::size_t i = 0; i < images.size(); ++i) {
-    weights.kernels[i * static_cast<std::size_t>(f) + static_cast<std::size_t>(images[i])] = 1.0F;
+  for (std::size_t i = 0; i < channels.size(); ++i) {
+    weights.kernels[i * static_cast<std::size_t>(f) + static_cast<std::size_t>(channels[i])] = 1.0F;
   }
   Convolution conv;
-  conv.f_out = std::ssize(images);
+  conv.f_out = std::ssize(channels);
   return builder.append_part(node.proto, conv, value, conv.f_out, std::move(weights));
 }
 
@@ -122,37 +122,37 @@ Result<std::size_t> place_of_axis(std::int64_t axis, std::size_t count) {
   return corrupt("names axis " + std::to_string(axis) + " of a tensor with " + std::to_string(count) + " axes");
 }
 
-Result<int> selected(const OnnxNode& node, OnnxBuilder& builder, int value, const std::vector<std::int64_t>& images) {
-  const std::int64_t f = builder.images(value);
-  if (images == counted(0, f)) return value;
-  if (value == 0) return copied(node, builder, value, images);
+Result<int> selected(const OnnxNode& node, OnnxBuilder& builder, int value, const std::vector<std::int64_t>& channels) {
+  const std::int64_t f = builder.channels(value);
+  if (channels == counted(0, f)) return value;
+  if (value == 0) return copied(node, builder, value, channels);
   const auto number = static_cast<std::size_t>(value) - 1;
   const Node writer = builder.network().nodes[number];
   const NodeWeights weights = builder.weights()[number];
   if (std::holds_alternative<ScaleShift>(writer.operation)) {
-    const Result<int> before = selected(node, builder, writer.inputs.front(), images);
+    const Result<int> before = selected(node, builder, writer.inputs.front(), channels);
     if (!before) return before;
-    NodeWeights own{{}, {}, rows_of(weights.scale, f, images), rows_of(weights.shift, f, images)};
-    return builder.append_part(node.proto, ScaleShift{}, *before, std::ssize(images), std::move(own));
+    NodeWeights own{{}, {}, rows_of(weights.scale, f, channels), rows_of(weights.shift, f, channels)};
+    return builder.append_part(node.proto, ScaleShift{}, *before, std::ssize(channels), std::move(own));
   }
   const auto* conv = std::get_if<Convolution>(&writer.operation);
-  if (conv == nullptr || conv->groups != 1 || writer.inputs.size() != 1) return copied(node, builder, value, images);
+  if (conv == nullptr || conv->groups != 1 || writer.inputs.size() != 1) return copied(node, builder, value, channels);
   Convolution own_conv = *conv;
-  own_conv.f_out = std::ssize(images);
-  NodeWeights own{rows_of(weights.kernels, f, images), rows_of(weights.bias, f, images), {}, {}};
+  own_conv.f_out = std::ssize(channels);
+  NodeWeights own{rows_of(weights.kernels, f, channels), rows_of(weights.bias, f, channels), {}, {}};
   return builder.append_part(node.proto, own_conv, writer.inputs.front(), own_conv.f_out, std::move(own),
                              Border(builder.pads()[number]));
 }
 
 Result<AxisLayout> with_whole_channels(const OnnxNode& node, OnnxBuilder& builder, const AxisLayout& layout) {
   const std::int64_t count = layout.axes.empty() ? 0 : extent_of(layout.axes.back());
-  bool suits = count > 0 && layout.axes.back() == axis_of_images(count);
+  bool suits = count > 0 && layout.axes.back() == axis_of_channels(count);
   for (std::size_t axis = 0; axis + 1 < layout.axes.size(); ++axis) {
     suits = suits && std::all_of(layout.axes[axis].begin(), layout.axes[axis].end(),
-                                 [](const LayoutPart& part) { return part.image_step == 0; });
+                                 [](const LayoutPart& part) { return part.channel_step == 0; });
   }
   if (!suits) return unsupported("of a tensor whose last axis is not that of the channels is not supported");
-  const Result<int> value = selected(node, builder, layout.value, counted(layout.first_image, count));
+  const Result<int> value = selected(node, builder, layout.value, counted(layout.first_channel, count));
   if (!value) return value.error();
   return AxisLayout{*value, 0, layout.axes};
 }

@@ -25,7 +25,7 @@ void keep_layout(const std::string& tensor, OnnxBuilder& builder, AxisLayout lay
 // Returns a value of these channels of a value, in this order. Linear layers and scales that wrote it are computed for
 // these channels alone.
 [[nodiscard]] Result<int> selected(const OnnxNode& node, OnnxBuilder& builder, int value,
-                                   const std::vector<std::int64_t>& images);
+                                   const std::vector<std::int64_t>& channels);
 
 // Returns the tensor as one of all channels of a value, which are its last axis. Fails if the last axis holds anything
 // but channels that follow each other, or another axis holds channels.

@@ -40,7 +40,7 @@ bool suits(const std::vector<std::int64_t>& dims, const std::vector<std::int64_t
 AxisLayout of_one_voxel(const AxisLayout& layout) {
   AxisLayout channels = layout;
   for (LayoutAxis& axis : channels.axes)
-    std::erase_if(axis, [](const LayoutPart& part) { return part.image_step == 0; });
+    std::erase_if(axis, [](const LayoutPart& part) { return part.channel_step == 0; });
   return channels;
 }
 
@@ -62,7 +62,7 @@ std::vector<float> numbers_of_places(const std::vector<float>& numbers, const st
   const std::vector<LayoutPlace> places = places_of(layout);
   std::vector<float> sorted(places.size());
   for (std::size_t i = 0; i < places.size(); ++i) {
-    sorted[static_cast<std::size_t>(places[i].image * voxels + places[i].voxel)] = numbers[from[i]];
+    sorted[static_cast<std::size_t>(places[i].channel * voxels + places[i].voxel)] = numbers[from[i]];
   }
   return sorted;
 }
@@ -78,14 +78,14 @@ std::int64_t count_of_voxels(const OnnxBuilder& builder, int value) {
 // Returns whether the tensor has some of its value's channels alone.
 bool is_part(const AxisLayout& layout, const OnnxBuilder& builder) {
   const std::vector<std::int64_t> extents = extents_of(of_one_voxel(layout));
-  return std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, mul) != builder.images(layout.value);
+  return std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, mul) != builder.channels(layout.value);
 }
 
 // Puts the numbers of a constant of these extents into `operands`: for each channel of the value, or for each voxel.
 Result<void> spread(std::vector<float> numbers, const std::vector<std::int64_t>& dims, const OnnxBuilder& builder,
                     Operands& operands) {
   const AxisLayout& layout = operands.layout;
-  const std::int64_t f = builder.images(layout.value);
+  const std::int64_t f = builder.channels(layout.value);
   if (numbers.size() == 1 && dims.size() <= layout.axes.size()) {
     operands.numbers.assign(static_cast<std::size_t>(f), numbers.front());
     return {};
@@ -122,7 +122,7 @@ Result<Operands> operands_of(const OnnxNode& node, OnnxBuilder& builder) {
 }
 
 Result<void> append_scaled(const OnnxNode& node, OnnxBuilder& builder, const Operands& operands, NodeWeights weights) {
-  const std::int64_t f = builder.images(operands.layout.value);
+  const std::int64_t f = builder.channels(operands.layout.value);
   AxisLayout made = operands.layout;
   made.value = builder.append_part(node.proto, ScaleShift{}, made.value, f, std::move(weights));
   keep_layout(node.proto.output(0), builder, std::move(made));
@@ -134,7 +134,7 @@ Result<void> append_volume(const OnnxNode& node, OnnxBuilder& builder, Operands 
   for (int axis = 3 - builder.rank(); axis < 3; ++axis) {
     volume.extent[axis] = extent_along(builder.extents(operands.layout.value), axis)->least;
   }
-  const std::int64_t f = builder.images(operands.layout.value);
+  const std::int64_t f = builder.channels(operands.layout.value);
   NodeWeights weights{{}, {}, {}, std::move(operands.numbers)};
   operands.layout.value = builder.append_part(node.proto, volume, operands.layout.value, f, std::move(weights));
   keep_layout(node.proto.output(0), builder, std::move(operands.layout));
@@ -200,11 +200,11 @@ Result<std::string> name_of_value(int value, OnnxBuilder& builder) {
 }  // namespace
 
 Result<void> append_of_voxel(const OnnxNode& node, OnnxBuilder& builder, const AxisLayout& of,
-                             const Operation& operation, std::int64_t images, NodeWeights weights) {
+                             const Operation& operation, std::int64_t channels, NodeWeights weights) {
   Result<AxisLayout> made = with_whole_channels(node, builder, of);
   if (!made) return made.error();
-  made->value = builder.append_part(node.proto, operation, made->value, images, std::move(weights));
-  made->axes.back() = axis_of_images(images);
+  made->value = builder.append_part(node.proto, operation, made->value, channels, std::move(weights));
+  made->axes.back() = axis_of_channels(channels);
   keep_layout(node.proto.output(0), builder, *std::move(made));
   return {};
 }
@@ -219,8 +219,8 @@ Result<void> convert_of_values(const OnnxOperator& row, const onnx::NodeProto& n
     Result<AxisLayout> layout = layout_at({node, *attributes}, builder, i);
     if (layout && is_part(*layout, builder)) layout = with_whole_channels({node, *attributes}, builder, *layout);
     if (!layout) return layout.error();
-    const bool is_alike = !common || (common->axes == layout->axes && common->first_image == layout->first_image &&
-                                      builder.images(common->value) == builder.images(layout->value));
+    const bool is_alike = !common || (common->axes == layout->axes && common->first_channel == layout->first_channel &&
+                                      builder.channels(common->value) == builder.channels(layout->value));
     if (!is_alike) return unsupported("of tensors of different layouts is not supported");
     common = *layout;
     Result<std::string> name = name_of_value(layout->value, builder);

@@ -25,9 +25,9 @@ namespace znni {
 // Converts a layer normalisation of channels that are the last axis.
 [[nodiscard]] Result<void> normalise_tokens(const OnnxNode& node, OnnxBuilder& builder);
 
-// Appends an operation that makes each voxel of its channels, which are the last axis, in `images` channels, and makes
-// the node's output its value.
+// Appends an operation that makes each voxel of its channels, which are the last axis, in `channels` channels, and
+// makes the node's output its value.
 [[nodiscard]] Result<void> append_of_voxel(const OnnxNode& node, OnnxBuilder& builder, const AxisLayout& of,
-                                           const Operation& operation, std::int64_t images, NodeWeights weights);
+                                           const Operation& operation, std::int64_t channels, NodeWeights weights);
 
 }  // namespace znni

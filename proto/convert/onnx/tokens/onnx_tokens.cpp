@@ -18,7 +18,7 @@ namespace {
 using Names = std::string_view;
 
 // Tensors of two axes are those of patch classifiers.
-constexpr std::size_t least_axes = 3;
+constexpr std::size_t min_axes = 3;
 
 constexpr std::array<Names, 1> allowzero = {"allowzero"};
 constexpr std::array<Names, 1> axes_alone = {"axes"};
@@ -150,14 +150,14 @@ bool append_in_layout(const onnx::NodeProto& node, OnnxBuilder& builder, const s
                       const Operation& operation) {
   if (const AxisLayout* laid = builder.tokens().laid(x)) {
     AxisLayout made = *laid;
-    made.value = builder.append_part(node, operation, made.value, builder.images(made.value));
+    made.value = builder.append_part(node, operation, made.value, builder.channels(made.value));
     keep_layout(node.output(0), builder, std::move(made));
     return true;
   }
   const TurnedValue* turned = builder.turned(x);
   if (turned == nullptr) return false;
   TurnedValue made = *turned;
-  made.value = builder.append_part(node, operation, made.value, builder.images(made.value));
+  made.value = builder.append_part(node, operation, made.value, builder.channels(made.value));
   builder.turn(node, std::move(made));
   return true;
 }
@@ -183,7 +183,7 @@ bool may_lay_out(const onnx::NodeProto& node, const OnnxBuilder& builder) {
                                         [&](const std::string& input) { return is_turned(input, builder); });
   if (is_operator(node, "Reshape")) {
     const std::optional<KnownTensor> target = builder.known_at(node, 1);
-    return target && target->elements.size() >= least_axes && builder.split(node.input(0)) == nullptr;
+    return target && target->elements.size() >= min_axes && builder.split(node.input(0)) == nullptr;
   }
   const bool is_linear = is_operator(node, "MatMul") || is_operator(node, "Transpose") || is_operator(node, "Split");
   return reads_turned && (is_linear || is_of_values(node));

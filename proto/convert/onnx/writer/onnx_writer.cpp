@@ -29,7 +29,7 @@ class NetworkWriter {
       : plain_(plain),
         network_(plain.network),
         weights_(plain.weights),
-        images_(images(plain.network)),
+        channels_(channels_of(plain.network)),
         message_(plain.network.name, plain.network.spatial_rank, opset_of(plain.network)) {}
 
   Result<onnx::ModelProto> run() {
@@ -188,7 +188,8 @@ class NetworkWriter {
     if (sources_[index(value)] != value || is_input_[index(value)]) return {};
     std::string& output = tensors_[index(value)];
     if (output.empty()) output = message_.free_name(node(number).name);
-    WrittenNode written{node(number), weights_[number], {}, pads_with(number), {}, {}, images_of_first(number), output};
+    WrittenNode written{node(number), weights_[number],          {},    pads_with(number), {},
+                        {},           channels_of_first(number), output};
     for (const int input : node(number).inputs) written.inputs.push_back(tensors_[index(sources_[index(input)])]);
     if (const auto* crop = std::get_if<Crop>(&node(number).operation)) written.crop = crop_of_file(number, *crop);
     const auto* conv = std::get_if<Convolution>(&node(number).operation);
@@ -207,8 +208,8 @@ class NetworkWriter {
     return conv == nullptr ? -1 : shuffle_of(plain_, static_cast<int>(number), pads_of_file(number, conv->stride));
   }
 
-  [[nodiscard]] std::int64_t images_of_first(std::size_t number) const {
-    return images_[index(node(number).inputs.front())];
+  [[nodiscard]] std::int64_t channels_of_first(std::size_t number) const {
+    return channels_[index(node(number).inputs.front())];
   }
 
   Result<void> add_outputs() {
@@ -230,7 +231,7 @@ class NetworkWriter {
   const LoadedNetwork& plain_;
   const Network& network_;
   const NetworkWeights& weights_;
-  std::vector<std::int64_t> images_;  // per value
+  std::vector<std::int64_t> channels_;  // per value
   OnnxMessage message_;
   std::vector<std::string> tensors_;  // per value, of those that are the file's
   std::vector<bool> is_input_;        // per value, whether it is an input of the file, or all of them

@@ -9,7 +9,7 @@
 namespace znni {
 namespace {
 
-constexpr std::int64_t image_axis = 1;
+constexpr std::int64_t channel_axis = 1;
 
 // Appends nodes for the operation, one function for each kind of operation.
 class OperationWriter {
@@ -17,7 +17,7 @@ class OperationWriter {
   OperationWriter(const WrittenNode& written, OnnxMessage& message) : written_(written), message_(message) {}
 
   Result<void> operator()(const Convolution& conv) {
-    const std::int64_t f = written_.images / conv.groups;
+    const std::int64_t f = written_.channels / conv.groups;
     OnnxNumbers extents = {conv.f_out, f};
     const OnnxNumbers k = spatial_numbers(conv.k, message_.rank());
     extents.insert(extents.end(), k.begin(), k.end());
@@ -66,15 +66,15 @@ class OperationWriter {
 
   Result<void> operator()(const PRelu&) {
     OnnxNumbers extents(static_cast<std::size_t>(message_.rank()) + 1, 1);
-    extents.front() = written_.images;
+    extents.front() = written_.channels;
     last("PRelu", {written_.inputs.front(), floats(".slope", extents, written_.weights.scale)});
     return {};
   }
 
   Result<void> operator()(const AcrossChannels& across) {
     switch (across.kind) {
-      case AcrossKind::softmax: return over_images("Softmax");
-      case AcrossKind::log_softmax: return over_images("LogSoftmax");
+      case AcrossKind::softmax: return over_channels("Softmax");
+      case AcrossKind::log_softmax: return over_channels("LogSoftmax");
       case AcrossKind::arg_max: return arg_max(0);
       case AcrossKind::arg_max_last: return arg_max(1);
       case AcrossKind::norm: return layer_norm(across.epsilon);
@@ -85,9 +85,9 @@ class OperationWriter {
 
   // A batch normalisation by a mean of 0 and a deviation of 1, so that scale and shift stay as they are.
   Result<void> operator()(const ScaleShift&) {
-    const OnnxNumbers f = {written_.images};
-    const std::vector<float> zeros(static_cast<std::size_t>(written_.images), 0.0F);
-    const std::vector<float> ones(static_cast<std::size_t>(written_.images), 1.0F);
+    const OnnxNumbers f = {written_.channels};
+    const std::vector<float> zeros(static_cast<std::size_t>(written_.channels), 0.0F);
+    const std::vector<float> ones(static_cast<std::size_t>(written_.channels), 1.0F);
     const std::vector<std::string> inputs = {written_.inputs.front(), floats(".scale", f, written_.weights.scale),
                                              floats(".shift", f, written_.weights.shift), floats(".mean", f, zeros),
                                              floats(".variance", f, ones)};
@@ -104,12 +104,12 @@ class OperationWriter {
   // Swaps two tensors of one channel each, because a reader takes the second for the one that is multiplied.
   Result<void> operator()(const Multiply&) {
     std::vector<std::string> inputs = written_.inputs;
-    if (written_.images == 1) std::swap(inputs.front(), inputs.back());
+    if (written_.channels == 1) std::swap(inputs.front(), inputs.back());
     last("Mul", inputs);
     return {};
   }
   Result<void> operator()(const Divide&) { return plain("Div"); }
-  Result<void> operator()(const Concat&) { return over_images("Concat"); }
+  Result<void> operator()(const Concat&) { return over_channels("Concat"); }
 
   Result<void> operator()(const Crop&) {
     constexpr std::int64_t to_the_end = std::numeric_limits<std::int64_t>::max();
@@ -139,12 +139,12 @@ class OperationWriter {
 
   Result<void> operator()(const Norm& norm) {
     if (norm.kind == NormKind::response) return unsupported("is a global response normalisation, which is not written");
-    const OnnxNumbers f = {written_.images};
+    const OnnxNumbers f = {written_.channels};
     const std::vector<std::string> inputs = {written_.inputs.front(), floats(".scale", f, written_.weights.scale),
                                              floats(".shift", f, written_.weights.shift)};
-    const bool is_of_images = norm.groups == written_.images;
-    onnx::NodeProto& node = last(is_of_images ? "InstanceNormalization" : "GroupNormalization", inputs);
-    if (!is_of_images) set_integer(node, "num_groups", norm.groups);
+    const bool is_of_channels = norm.groups == written_.channels;
+    onnx::NodeProto& node = last(is_of_channels ? "InstanceNormalization" : "GroupNormalization", inputs);
+    if (!is_of_channels) set_integer(node, "num_groups", norm.groups);
     set_real(node, "epsilon", norm.epsilon);
     return {};
   }
@@ -222,8 +222,8 @@ class OperationWriter {
     return {};
   }
 
-  Result<void> over_images(std::string_view operation) {
-    set_integer(last(operation, written_.inputs), "axis", image_axis);
+  Result<void> over_channels(std::string_view operation) {
+    set_integer(last(operation, written_.inputs), "axis", channel_axis);
     return {};
   }
 
@@ -247,7 +247,7 @@ class OperationWriter {
   Result<void> arg_max(std::int64_t select_last) {
     const std::string whole = message_.free_name(written_.node.name + ".int64");
     onnx::NodeProto& node = message_.node("ArgMax", written_.node.name, written_.inputs, whole);
-    set_integer(node, "axis", image_axis);
+    set_integer(node, "axis", channel_axis);
     set_integer(node, "keepdims", 1);
     if (select_last != 0) set_integer(node, "select_last_index", select_last);
     onnx::NodeProto& cast =
@@ -259,10 +259,10 @@ class OperationWriter {
   // Written as several nodes, because LayerNormalization goes over the last axes alone.
   Result<void> layer_norm(float epsilon) {
     const std::string& x = written_.inputs.front();
-    const std::string mean = over_images("ReduceMean", x, ".mean");
+    const std::string mean = over_channels("ReduceMean", x, ".mean");
     const std::string off = part("Sub", ".off", {x, mean});
     const std::string square = part("Mul", ".square", {off, off});
-    const std::string variance = over_images("ReduceMean", square, ".variance");
+    const std::string variance = over_channels("ReduceMean", square, ".variance");
     const std::string sum = part("Add", ".sum", {variance, number(".epsilon", epsilon)});
     last("Div", {off, part("Sqrt", ".deviation", {sum})});
     return {};
@@ -271,19 +271,19 @@ class OperationWriter {
   // Written as several nodes, because LpNormalization has no epsilon.
   Result<void> unit_length(float epsilon) {
     const std::string& x = written_.inputs.front();
-    const std::string length = over_images("ReduceL2", x, ".length");
+    const std::string length = over_channels("ReduceL2", x, ".length");
     last("Div", {x, part("Clip", ".divisor", {length, number(".epsilon", epsilon)})});
     return {};
   }
 
-  std::string over_images(std::string_view reduction, const std::string& tensor, const std::string& suffix) {
+  std::string over_channels(std::string_view reduction, const std::string& tensor, const std::string& suffix) {
     constexpr std::int64_t opset_of_inputs = 18;  // before, the axes are an attribute
     const bool has_input = message_.model().opset_import(0).version() >= opset_of_inputs;
     const std::string output = message_.free_name(written_.node.name + suffix);
     std::vector<std::string> inputs = {tensor};
-    if (has_input) inputs.push_back(integers(suffix + ".axes", {image_axis}));
+    if (has_input) inputs.push_back(integers(suffix + ".axes", {channel_axis}));
     onnx::NodeProto& node = message_.node(reduction, output, inputs, output);
-    if (!has_input) set_integers(node, "axes", {image_axis});
+    if (!has_input) set_integers(node, "axes", {channel_axis});
     return output;
   }
 
@@ -305,7 +305,7 @@ class OperationWriter {
 };
 
 // The version that brought what the operation is written as.
-std::int64_t opset_of(const Node& node, std::int64_t images) {
+std::int64_t opset_of(const Node& node, std::int64_t channels) {
   constexpr std::int64_t oldest = 17;
   if (const auto* activate = std::get_if<Activate>(&node.operation)) {
     const ActivationKind kind = activate->activation.kind;
@@ -315,13 +315,13 @@ std::int64_t opset_of(const Node& node, std::int64_t images) {
   const auto* pool = std::get_if<Pooling>(&node.operation);
   if (pool != nullptr && pool->kind != PoolKind::max && pool->dilation != Vec3::cube(1)) return 19;
   const auto* norm = std::get_if<Norm>(&node.operation);
-  return norm != nullptr && norm->groups != images ? 21 : oldest;
+  return norm != nullptr && norm->groups != channels ? 21 : oldest;
 }
 
 }  // namespace
 
 std::int64_t opset_of(const Network& network) {
-  const std::vector<std::int64_t> f = images(network);
+  const std::vector<std::int64_t> f = channels_of(network);
   std::int64_t opset = 17;
   for (const Node& node : network.nodes) {
     opset = std::max(opset, opset_of(node, f[static_cast<std::size_t>(node.inputs.front())]));

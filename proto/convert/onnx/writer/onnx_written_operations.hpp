@@ -19,8 +19,8 @@ struct WrittenNode {
   OutsideKind pads_with;       // what these are, or what a Crop that takes away less than nothing puts there
   Crop crop;                   // what a Crop takes away of a whole volume's tensor
   std::vector<std::string> inputs;
-  std::int64_t images = 0;  // of the first input
-  std::string output;       // the tensor that it writes
+  std::int64_t channels = 0;  // of the first input
+  std::string output;         // the tensor that it writes
 };
 
 // Returns the version of ONNX's operators that the network needs; at least 17.

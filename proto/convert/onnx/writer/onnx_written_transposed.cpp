@@ -25,9 +25,9 @@ std::vector<float> kernels_of(const WrittenNode& written, const Convolution& con
   std::vector<float> to(written.weights.kernels.size());
   for (std::int64_t from = 0; from < static_cast<std::int64_t>(to.size()); ++from) {
     const std::int64_t channel = from / taps;
-    const std::int64_t i = channel % written.images;
-    const std::int64_t j = channel / written.images % f_out;
-    const Vec3 phase = fragment_at(channel / written.images / f_out, factor);
+    const std::int64_t i = channel % written.channels;
+    const std::int64_t j = channel / written.channels % f_out;
+    const Vec3 phase = fragment_at(channel / written.channels / f_out, factor);
     const Vec3 at = phase + factor * (conv.k - Vec3::cube(1) - fragment_at(from % taps, conv.k));
     const std::int64_t place = (i * f_out + j) * voxels(k) + fragment_index(at, k);
     to[static_cast<std::size_t>(place)] = written.weights.kernels[static_cast<std::size_t>(from)];
@@ -55,7 +55,7 @@ void write_transposed(const WrittenNode& conv, Vec3 factor, OnnxMessage& message
   const auto& own = std::get<Convolution>(conv.node.operation);
   const std::int64_t f_out = own.f_out / voxels(factor);
   const OnnxNumbers k = spatial_numbers(factor * own.k, message.rank());
-  OnnxNumbers extents = {conv.images, f_out};
+  OnnxNumbers extents = {conv.channels, f_out};
   extents.insert(extents.end(), k.begin(), k.end());
   const std::string& name = conv.node.name;
   std::vector<std::string> inputs = {conv.inputs.front(),

@@ -16,7 +16,7 @@ constexpr std::int64_t memory = std::int64_t{256} << 20;
 
 znni::Result<znni::Vec3> run(znni::Engine& engine) {
   const znni::VolumeShape shape{engine.f_in(), engine.field_of_view(), znni::ElementType::f32,
-                                znni::VolumeOrder::image_major};
+                                znni::VolumeOrder::channel_major};
   const std::vector<std::byte> zeros(static_cast<std::size_t>(znni::volume_bytes(shape)));
   std::vector<std::byte> output;
   const znni::Result<znni::JobEstimate> estimate = engine.estimate(shape);

@@ -9,12 +9,12 @@
 namespace znni::cpu {
 namespace {
 
-TEST(ConvDirectKernel, BlocksAreEightImagesOnlyForShortAndStridedRows) {
-  EXPECT_EQ(direct_block_images(1), 8);
-  EXPECT_EQ(direct_block_images(7), 8);
-  EXPECT_EQ(direct_block_images(8), 4);
-  EXPECT_EQ(direct_block_images(1000), 4);
-  EXPECT_EQ(direct_block_images(1000, 2), 8);
+TEST(ConvDirectKernel, BlocksAreEightChannelsOnlyForShortAndStridedRows) {
+  EXPECT_EQ(direct_block_channels(1), 8);
+  EXPECT_EQ(direct_block_channels(7), 8);
+  EXPECT_EQ(direct_block_channels(8), 4);
+  EXPECT_EQ(direct_block_channels(1000), 4);
+  EXPECT_EQ(direct_block_channels(1000, 2), 8);
 }
 
 TEST(ConvDirectKernel, TilesOfAStridedRowAreNearlyEqual) {
@@ -25,7 +25,7 @@ TEST(ConvDirectKernel, TilesOfAStridedRowAreNearlyEqual) {
   EXPECT_EQ(direct_tile_voxels(700), 7);
 }
 
-TEST(ConvDirectKernel, PackingPutsTheImagesOfABlockSideBySide) {
+TEST(ConvDirectKernel, PackingPutsTheChannelsOfABlockSideBySide) {
   std::vector<float> kernels(3 * 2);  // 3 channels of 2 terms
   std::iota(kernels.begin(), kernels.end(), 1.0F);
   std::vector<float> packed(8, -1.0F);
@@ -43,16 +43,16 @@ TEST(ConvDirectKernel, PackingGoesOnWithTheNextBlock) {
 
 struct RowCase {
   std::int64_t voxels;
-  std::int64_t images;
+  std::int64_t channels;
   std::int64_t step = 1;
 };
 
 class DirectRowTest : public ::testing::TestWithParam<RowCase> {};
 
 // The values are small integers, so float32 is exact in any order.
-TEST_P(DirectRowTest, SumsOverImagesAndWindow) {
-  const auto [count, images, step] = GetParam();
-  const std::int64_t block = direct_block_images(count, step);
+TEST_P(DirectRowTest, SumsOverChannelsAndWindow) {
+  const auto [count, channels, step] = GetParam();
+  const std::int64_t block = direct_block_channels(count, step);
   const std::int64_t f = 3;
   const Vec3 k{2, 2, 3};
   const Vec3 dilation{1, 2, 2};
@@ -60,13 +60,13 @@ TEST_P(DirectRowTest, SumsOverImagesAndWindow) {
   test::Random random(7);
   std::vector<float> in(static_cast<std::size_t>(f * voxels(n)));
   for (float& value : in) value = static_cast<float>(random.integer(-8, 8));
-  std::vector<float> kernels(static_cast<std::size_t>(images * f * voxels(k)));
+  std::vector<float> kernels(static_cast<std::size_t>(channels * f * voxels(k)));
   for (float& value : kernels) value = static_cast<float>(random.integer(-8, 8));
   std::vector<float> packed(static_cast<std::size_t>(block * f * voxels(k)));
   pack_direct_kernels(kernels, f * voxels(k), block, packed);
   std::vector<float> bias(static_cast<std::size_t>(block), 0.0F);
-  for (std::int64_t j = 0; j < images; ++j) bias[static_cast<std::size_t>(j)] = static_cast<float>(j);
-  std::vector<float> out(static_cast<std::size_t>(images * (count + 1)), 999.0F);
+  for (std::int64_t j = 0; j < channels; ++j) bias[static_cast<std::size_t>(j)] = static_cast<float>(j);
+  std::vector<float> out(static_cast<std::size_t>(channels * (count + 1)), 999.0F);
 
   direct_row({.in = in.data(),
               .in_strides = dense_strides({1, f, n}, {}),
@@ -79,9 +79,9 @@ TEST_P(DirectRowTest, SumsOverImagesAndWindow) {
               .out = out.data(),
               .out_f = count + 1,
               .voxels = count,
-              .images = images});
+              .channels = channels});
 
-  for (std::int64_t j = 0; j < images; ++j) {
+  for (std::int64_t j = 0; j < channels; ++j) {
     for (std::int64_t x = 0; x < count; ++x) {
       float expected = bias[static_cast<std::size_t>(j)];
       for (std::int64_t term = 0; term < f * voxels(k); ++term) {

@@ -27,7 +27,7 @@ TEST(ConvDirect, MatchesTheOracleForEveryRowLength) {
   }
 }
 
-TEST(ConvDirect, MatchesTheOracleForEveryNumberOfImages) {
+TEST(ConvDirect, MatchesTheOracleForEveryNumberOfChannels) {
   const std::unique_ptr<Device> device = test::open_cpu(3);
   for (std::int64_t f_out = 1; f_out <= 18; ++f_out) {
     for (const std::int64_t x : {5, 17}) {

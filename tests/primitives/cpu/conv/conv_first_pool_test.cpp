@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(ConvFirstPool, FirstPoolWorkers,
                          testing::Values(std::pair{16, 1}, std::pair{16, 2}, std::pair{16, 3}, std::pair{8, 2},
                                          std::pair{4, 2}));
 
-TEST(ConvFirstPool, HoldsNothingOfTheImagesBetween) {
+TEST(ConvFirstPool, HoldsNothingOfTheChannelsBetween) {
   const ConvPoolProblem both = first_layers(1, Vec3::cube(5), Vec3::cube(60));
   const DeviceSpec spec = describe_cpu(2);
   const Result<std::vector<Estimate>> estimates = conv_first_pool.describe(both, spec);

@@ -91,7 +91,7 @@ TEST_F(RandomLayers, OnlyTilesLiveAsLongAsThePlan) {
   });
 }
 
-TEST(PrimaryThreads, AreTheFewerOfWorkersAndOutputImages) {
+TEST(PrimaryThreads, AreTheFewerOfWorkersAndOutputChannels) {
   EXPECT_EQ(primary_threads(72, 3), 3);
   EXPECT_EQ(primary_threads(72, 80), 72);
   EXPECT_EQ(primary_threads(1, 1), 1);

@@ -56,7 +56,7 @@ TEST(ConvFftModel, IsBoundedByItsProducts) {
   }
 }
 
-TEST(ConvFftModel, GrowsWithImagesExtentAndMaps) {
+TEST(ConvFftModel, GrowsWithChannelsExtentAndMaps) {
   for (const auto seconds : {&task_parallel_seconds, &data_parallel_seconds}) {
     const Seconds base = seconds(layer(1, 16, 16, 32, 5), machine(2));
     EXPECT_GT(seconds(layer(2, 16, 16, 32, 5), machine(2)), base);

@@ -1,4 +1,4 @@
-// Tests shared by the two transforms over whole images, conv_fft_task_parallel and conv_fft_data_parallel.
+// Tests shared by the two transforms of the whole input, conv_fft_task_parallel and conv_fft_data_parallel.
 #pragma once
 
 #include <gtest/gtest.h>

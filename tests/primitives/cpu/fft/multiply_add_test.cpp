@@ -20,15 +20,15 @@ std::vector<Complex> random_values(std::mt19937& random, std::int64_t count) {
 TEST(MultiplyAdd, ConjugatesTheKernelForEveryCount) {
   std::mt19937 random(5);
   for (std::int64_t count = 0; count < 40; ++count) {
-    const std::vector<Complex> image = random_values(random, count + 1);
+    const std::vector<Complex> channel = random_values(random, count + 1);
     const std::vector<Complex> kernel = random_values(random, count + 1);
     const std::vector<Complex> before = random_values(random, count + 1);
     std::vector<Complex> product = before;
     std::vector<Complex> sum = before;
-    multiply(image.data(), kernel.data(), product.data(), count);
-    multiply_add(image.data(), kernel.data(), sum.data(), count);
+    multiply(channel.data(), kernel.data(), product.data(), count);
+    multiply_add(channel.data(), kernel.data(), sum.data(), count);
     for (std::size_t e = 0; e < static_cast<std::size_t>(count); ++e) {
-      const Wide expected = Wide(image[e]) * std::conj(Wide(kernel[e]));
+      const Wide expected = Wide(channel[e]) * std::conj(Wide(kernel[e]));
       EXPECT_NEAR(std::abs(Wide(product[e]) - expected), 0, 1e-6) << "count " << count << ", element " << e;
       EXPECT_NEAR(std::abs(Wide(sum[e]) - (Wide(before[e]) + expected)), 0, 1e-6);
     }

@@ -51,12 +51,12 @@ struct Tensor {
 
 // The plane's voxel v is that of the phase at v - border; around the input there are zeros.
 std::vector<Wide> plane_of(const Tiling& t, const TensorView& in, const Stack& stack, std::int64_t z,
-                           std::int64_t image, Vec3 border) {
+                           std::int64_t channel, Vec3 border) {
   std::vector<Wide> plane(static_cast<std::size_t>(t.T.y * t.T.x));
-  for (std::int64_t i = 0; i < t.T.y * t.T.x && image < in.shape.f; ++i) {
+  for (std::int64_t i = 0; i < t.T.y * t.T.x && channel < in.shape.f; ++i) {
     const Vec3 voxel = (Vec3{z, stack.y + i / t.T.x, stack.x + i % t.T.x} - border) * t.phases.dilation + stack.phase;
     const bool is_inside = covers(voxel, {}) && covers(in.shape.n - Vec3::cube(1), voxel);
-    if (is_inside) plane[static_cast<std::size_t>(i)] = in.at(stack.s, image, voxel);
+    if (is_inside) plane[static_cast<std::size_t>(i)] = in.at(stack.s, channel, voxel);
   }
   plain_transform(plane, {1, t.T.y, t.T.x}, 1, -1);
   plain_transform(plane, {1, t.T.y, t.T.x}, 2, -1);
@@ -64,20 +64,20 @@ std::vector<Wide> plane_of(const Tiling& t, const TensorView& in, const Stack& s
 }
 
 // Returns where a channel lies, from a plane's first stack: in a block of its stack, or in a quad of a packed unit.
-std::int64_t place_of(const Tiling& t, std::int64_t images, std::int64_t stack, std::int64_t image) {
-  const std::int64_t own = split_channels(images, t.lanes, t.packs).blocks * t.lanes;
-  if (image < own) return stack * t.stack_step() + image / t.lanes * t.block_step() + image % t.lanes;
-  const std::int64_t unit = (image - own) / unit_lanes;
+std::int64_t place_of(const Tiling& t, std::int64_t channels, std::int64_t stack, std::int64_t channel) {
+  const std::int64_t own = split_channels(channels, t.lanes, t.packs).blocks * t.lanes;
+  if (channel < own) return stack * t.stack_step() + channel / t.lanes * t.block_step() + channel % t.lanes;
+  const std::int64_t unit = (channel - own) / unit_lanes;
   return t.units_offset() + stack / t.group() * t.group_step() + unit * t.block_step() +
-         stack % t.group() * unit_lanes + image % unit_lanes;
+         stack % t.group() * unit_lanes + channel % unit_lanes;
 }
 
 // Returns where the kernel of a pair of channels lies within those of one frequency.
-std::int64_t kernel_place(const Tiling& t, const TileKernels& kernels, std::int64_t image, std::int64_t j) {
+std::int64_t kernel_place(const Tiling& t, const TileKernels& kernels, std::int64_t channel, std::int64_t j) {
   const std::int64_t own = t.out_blocks() * t.lanes;
-  if (j < own) return block_index(t, j / t.lanes, kernels.gemm_vectors, image) * t.block_step() + j % t.lanes;
-  const std::int64_t block = (j - own) / unit_lanes * unit_kernels(t) + image / unit_lanes;
-  return t.problem.in.f * t.out_blocks() * t.block_step() + block * t.block_step() + image % unit_lanes * unit_lanes +
+  if (j < own) return block_index(t, j / t.lanes, kernels.gemm_vectors, channel) * t.block_step() + j % t.lanes;
+  const std::int64_t block = (j - own) / unit_lanes * unit_kernels(t) + channel / unit_lanes;
+  return t.problem.in.f * t.out_blocks() * t.block_step() + block * t.block_step() + channel % unit_lanes * unit_lanes +
          j % unit_lanes;
 }
 
@@ -110,11 +110,11 @@ void check_forward(const TileKernels& kernels, const Tiling& t, const TensorView
   std::vector<double> expected;
   for (std::int64_t i = 0; i < round_up(stacks, t.group()) * t.in_lanes(); ++i) {
     const std::int64_t stack = i / t.in_lanes();
-    const std::int64_t image = i % t.in_lanes();
-    if (stack >= stacks && image < t.in_blocks() * t.lanes) continue;  // packed units without a stack are zero
-    const std::int64_t channel = stack < stacks ? image : in.shape.f;
+    const std::int64_t lane = i % t.in_lanes();
+    if (stack >= stacks && lane < t.in_blocks() * t.lanes) continue;  // packed units without a stack are zero
+    const std::int64_t channel = stack < stacks ? lane : in.shape.f;
     const std::vector<Wide> plane = plane_of(t, in, stack_at(t, index + stack), z, channel, border);
-    const std::int64_t place = place_of(t, t.problem.in.f, index % t.stacks_per_batch + stack, image);
+    const std::int64_t place = place_of(t, t.problem.in.f, index % t.stacks_per_batch + stack, lane);
     each_column(t, [&](std::int64_t column, std::int64_t ky, std::int64_t kx) {
       float* at = spectra.data() + z * t.plane_step() + column * t.column_step() + place;
       append(actual, at, t.lanes);
@@ -149,15 +149,15 @@ void check_spectra(const TileKernels& kernels, const Tiling& t, test::Random& ra
   Floats scratch = floats(spectra_scratch(t), nan);
   for (std::int64_t task = 0; task < spectra_tasks(t); ++task) {
     const KernelsOf of = spectra_task(t, task);
-    kernels.spectra({&t, taps.data(), of.image, of.block, spectra.data(), scratch.data()});
+    kernels.spectra({&t, taps.data(), of.channel, of.block, spectra.data(), scratch.data()});
   }
   std::vector<double> actual;
   std::vector<double> expected;
-  for (std::int64_t image = 0; image < problem.in.f; ++image) {
+  for (std::int64_t channel = 0; channel < problem.in.f; ++channel) {
     for (std::int64_t j = 0; j < t.out_lanes(); ++j) {
       std::vector<Wide> full(static_cast<std::size_t>(voxels(t.T)));
-      if (j < problem.f_out) full = spectrum_of(t, taps.data() + (j * problem.in.f + image) * voxels(problem.k));
-      const std::int64_t place = kernel_place(t, kernels, image, j);
+      if (j < problem.f_out) full = spectrum_of(t, taps.data() + (j * problem.in.f + channel) * voxels(problem.k));
+      const std::int64_t place = kernel_place(t, kernels, channel, j);
       each_column(t, [&](std::int64_t column, std::int64_t ky, std::int64_t kx) {
         const auto weight = static_cast<double>(column_weight(t, column));
         for (std::int64_t kz = 0; kz < t.T.z; ++kz) {
@@ -175,12 +175,12 @@ void check_spectra(const TileKernels& kernels, const Tiling& t, test::Random& ra
 std::vector<Wide> product_of(const Tiling& t, const TileKernels& kernels, const std::vector<std::vector<Wide>>& in,
                              const Floats& weights, std::int64_t j) {
   std::vector<Wide> sum(static_cast<std::size_t>(t.T.z));
-  for (std::int64_t image = 0; image < t.problem.in.f; ++image) {
-    const std::int64_t place = kernel_place(t, kernels, image, j);
+  for (std::int64_t channel = 0; channel < t.problem.in.f; ++channel) {
+    const std::int64_t place = kernel_place(t, kernels, channel, j);
     for (std::int64_t kz = 0; kz < t.T.z; ++kz) {
       const float* w = weights.data() + kz * kernel_frequency_floats(t) + place;
       sum[static_cast<std::size_t>(kz)] +=
-          in[static_cast<std::size_t>(image)][static_cast<std::size_t>(kz)] * Wide{w[0], w[t.lanes]};
+          in[static_cast<std::size_t>(channel)][static_cast<std::size_t>(kz)] * Wide{w[0], w[t.lanes]};
     }
   }
   plain_transform(sum, {t.T.z, 1, 1}, 0, 1);
@@ -198,16 +198,16 @@ void check_column(const TileKernels& kernels, const Tiling& t, std::int64_t stac
   kernels.column({&t, stacks, column.data(), weights.data(), scratch.data(), products});
   std::vector<double> actual;
   std::vector<double> expected;
-  const auto place = [&](std::int64_t plane, std::int64_t images, std::int64_t stack, std::int64_t image) {
-    return plane * t.plane_step() + place_of(t, images, stack, image);
+  const auto place = [&](std::int64_t plane, std::int64_t channels, std::int64_t stack, std::int64_t channel) {
+    return plane * t.plane_step() + place_of(t, channels, stack, channel);
   };
   for (std::int64_t stack = 0; stack < stacks; ++stack) {
     for (std::int64_t tile = 0; tile < t.tiles().z; ++tile) {
       std::vector<std::vector<Wide>> in;
-      for (std::int64_t image = 0; image < t.problem.in.f; ++image) {
+      for (std::int64_t channel = 0; channel < t.problem.in.f; ++channel) {
         std::vector<Wide>& line = in.emplace_back();
         for (std::int64_t z = 0; z < t.T.z; ++z) {
-          const float* at = before.data() + place(tile * t.m().z + z, t.problem.in.f, stack, image);
+          const float* at = before.data() + place(tile * t.m().z + z, t.problem.in.f, stack, channel);
           line.emplace_back(at[0], at[t.lanes]);
         }
         plain_transform(line, {t.T.z, 1, 1}, 0, -1);
@@ -279,11 +279,11 @@ void check_inverse(const TileKernels& kernels, const Tiling& t, const Shape5& sh
   std::vector<double> actual;
   std::vector<double> expected;
   double scale = 0;  // of the activation's arguments, from which the rounding comes
-  const std::int64_t images = format.layout == Layout::planar ? shape.f : bias_floats(t);
-  for (std::int64_t i = 0; i < stacks * images; ++i) {
-    const Stack stack = stack_at(t, index + i / images);
-    const std::int64_t j = i % images;
-    const std::int64_t place = place_of(t, t.problem.f_out, index % t.stacks_per_batch + i / images, j);
+  const std::int64_t channels = format.layout == Layout::planar ? shape.f : bias_floats(t);
+  for (std::int64_t i = 0; i < stacks * channels; ++i) {
+    const Stack stack = stack_at(t, index + i / channels);
+    const std::int64_t j = i % channels;
+    const std::int64_t place = place_of(t, t.problem.f_out, index % t.stacks_per_batch + i / channels, j);
     std::vector<Wide> plane(static_cast<std::size_t>(t.T.y * t.T.x));
     if (j < t.out_lanes()) plane = voxels_of(t, spectra.data() + z * t.plane_step() + place);
     for (std::int64_t y = 0; y < t.m().y; ++y) {
@@ -335,7 +335,7 @@ void KernelsCheck::SetUp() {
 TEST_P(KernelsCheck, ForwardTasksAgreeWithPlainTransforms) {
   each_extent([this](Vec3 T, test::Random& random) {
     Tiling t = random_tiling(random, *kernels_, {6, T.y, T.x});
-    t.problem.in.f = random_images(random, t, T.y * T.x * 2);
+    t.problem.in.f = random_channels(random, t, T.y * T.x * 2);
     const Format format = random_format(random, t, t.problem.in.f);
     const ConvProblem layer = random_layer_of(random, t);
     maybe_pack(random, *kernels_, t);
@@ -363,7 +363,7 @@ TEST_P(KernelsCheck, KernelSpectraAgreeWithPlainTransforms) {
     if (random.chance(0.15)) T.z = 1;
     Tiling t = random_tiling(random, *kernels_, T);
     t.problem.in.f = random.integer(1, 2);
-    t.problem.f_out = random_images(random, t, voxels(T) / 2);
+    t.problem.f_out = random_channels(random, t, voxels(T) / 2);
     maybe_pack(random, *kernels_, t);
     if (t.packs) t.problem.in.f = random.integer(1, 6);
     SCOPED_TRACE(to_string(LayerProblem(t.problem)));
@@ -395,7 +395,7 @@ TEST_P(KernelsCheck, InverseTasksAgreeWithPlainTransforms) {
   int index = 0;
   each_extent([&](Vec3 T, test::Random& random) {
     Tiling t = random_tiling(random, *kernels_, {6, T.y, T.x});
-    t.problem.f_out = random_images(random, t, T.y * T.x * 2);
+    t.problem.f_out = random_channels(random, t, T.y * T.x * 2);
     t.problem.activation = {static_cast<ActivationKind>(index++ % 13), 0.2F};
     t.problem.residual = random.chance(0.5);
     const Format format = random_format(random, t, t.problem.f_out);

@@ -32,14 +32,14 @@ inline Tiling random_tiling(test::Random& random, const TileKernels& kernels, Ve
 
 // Returns a number of channels: if they are small, more blocks than are transformed at once; sometimes so few that
 // stacks share a task.
-inline std::int64_t random_images(test::Random& random, const Tiling& t, std::int64_t voxels_of_one) {
+inline std::int64_t random_channels(test::Random& random, const Tiling& t, std::int64_t voxels_of_one) {
   if (random.chance(0.4)) return random.integer(1, 2 * t.lanes);
   if (voxels_of_one < 300) return (blocks_at_once + 1) * t.lanes + random.integer(1, t.lanes);
   return random.integer(1, std::clamp<std::int64_t>(60000 / voxels_of_one, 2, 7 * t.lanes));
 }
 
-inline Format random_format(test::Random& random, const Tiling& t, std::int64_t images) {
-  if (images < t.lanes && random.chance(0.6)) return {};
+inline Format random_format(test::Random& random, const Tiling& t, std::int64_t channels) {
+  if (channels < t.lanes && random.chance(0.6)) return {};
   return {ElementType::f32, t.lanes == 16 ? Layout::blocked16 : Layout::blocked8};
 }
 

@@ -19,13 +19,13 @@ DeviceSpec machine(int simd_floats, double bytes_per_second) {
   return spec;
 }
 
-ConvProblem random_layer(test::Random& random, std::int64_t max_images, std::int64_t max_output) {
+ConvProblem random_layer(test::Random& random, std::int64_t max_channels, std::int64_t max_output) {
   ConvProblem problem;
   problem.k = random.vec3(1, 9);
   if (random.chance(0.3)) problem.dilation = random.vec3(1, 8);
   const Vec3 window = dilated(problem.k, problem.dilation);
-  problem.in = {random.integer(1, 5), random.integer(1, max_images), window + random.vec3(0, max_output)};
-  problem.f_out = random.integer(1, max_images);
+  problem.in = {random.integer(1, 5), random.integer(1, max_channels), window + random.vec3(0, max_output)};
+  problem.f_out = random.integer(1, max_channels);
   problem.residual = random.chance(0.3);
   if (random.chance(0.2)) problem.k.z = 1;
   if (random.chance(0.3)) problem.activation = test::random_activation(random);

@@ -154,7 +154,7 @@ TEST(TilePlans, PackUnitsWhereThatSavesLanes) {
 }
 
 // Returns the bytes of the plan that needs the least.
-std::int64_t least_bytes(const std::vector<TilePlan>& plans, const TileKernels& kernels) {
+std::int64_t min_bytes(const std::vector<TilePlan>& plans, const TileKernels& kernels) {
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (const TilePlan& plan : plans) {
     const TileByteModel model(plan.tiling, kernels, machine().threads);
@@ -175,7 +175,7 @@ TEST(TilePlans, OfferToHoldAsLittleAsWithoutPacking) {
     const std::vector<TilePlan> plans = tile_plans(problem, packing, machine());
     const std::vector<TilePlan> unpacked = tile_plans(problem, plain, machine());
     EXPECT_TRUE(std::any_of(plans.begin(), plans.end(), [](const TilePlan& plan) { return plan.tiling.packs; })) << f;
-    EXPECT_LE(least_bytes(plans, packing), least_bytes(unpacked, plain)) << f << " channels of " << n;
+    EXPECT_LE(min_bytes(plans, packing), min_bytes(unpacked, plain)) << f << " channels of " << n;
   }
 }
 
@@ -196,7 +196,7 @@ TEST(TilePlans, OfferToHoldLessWithoutKeptSpectra) {
   EXPECT_TRUE(std::any_of(plans.begin(), plans.end(), [](const TilePlan& plan) { return !plan.keep_spectra; }));
 }
 
-TEST(TileFormats, ArePlanarOnlyForFewerImagesThanLanes) {
+TEST(TileFormats, ArePlanarOnlyForFewerChannelsThanLanes) {
   const Format blocked{ElementType::f32, Layout::blocked16};
   using Formats = std::vector<std::pair<Format, Format>>;
   const auto formats = [](std::int64_t f, std::int64_t f_out) {

@@ -49,8 +49,8 @@ TEST(BlockIndex, IsABijectionOntoThePairsOfAFrequency) {
     SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(test::base_seed()) + ", case " + std::to_string(index));
     std::vector<int> taken(static_cast<std::size_t>(t.problem.in.f * t.out_blocks()));
     for (std::int64_t block = 0; block < t.out_blocks(); ++block) {
-      for (std::int64_t image = 0; image < t.problem.in.f; ++image) {
-        const std::int64_t at = block_index(t, block, most, image);
+      for (std::int64_t channel = 0; channel < t.problem.in.f; ++channel) {
+        const std::int64_t at = block_index(t, block, most, channel);
         ASSERT_GE(at, 0);
         ASSERT_LT(at, static_cast<std::int64_t>(taken.size()));
         ++taken[static_cast<std::size_t>(at)];
@@ -64,9 +64,9 @@ TEST(BlockIndex, IsABijectionOntoThePairsOfAFrequency) {
 TEST(BlockIndex, FollowsTheGroups) {
   const Tiling t = tiling_of(2, 80, 16);
   const std::int64_t expected[2][5] = {{0, 1, 2, 6, 7}, {3, 4, 5, 8, 9}};
-  for (std::int64_t image = 0; image < 2; ++image) {
+  for (std::int64_t channel = 0; channel < 2; ++channel) {
     for (std::int64_t block = 0; block < 5; ++block) {
-      EXPECT_EQ(block_index(t, block, 3, image), expected[image][block]) << image << ", " << block;
+      EXPECT_EQ(block_index(t, block, 3, channel), expected[channel][block]) << channel << ", " << block;
     }
   }
 }

@@ -53,7 +53,7 @@ TEST(TileModel, IsPositiveAndFiniteForAnything) {
   }
 }
 
-TEST(TileModel, GrowsWithInputsImagesAndExtent) {
+TEST(TileModel, GrowsWithInputsChannelsAndExtent) {
   const Seconds base = seconds(plan_of(1, 32, 32, 52));
   EXPECT_GT(seconds(plan_of(2, 32, 32, 52)), 1.5 * base);
   EXPECT_GT(seconds(plan_of(1, 64, 32, 52)), 1.2 * base);

@@ -66,10 +66,10 @@ TEST_F(RandomTilings, CoverTheOutputOnce) {
     std::vector<int> covered(static_cast<std::size_t>(t.problem.in.S * n.y * n.x));
     for (std::int64_t index = 0; index < t.stacks(); ++index) {
       const Stack at = stack_at(t, index);
-      const std::int64_t image = at.s * voxels(t.phases.count) + fragment_index(at.phase, t.phases.count);
+      const std::int64_t channel = at.s * voxels(t.phases.count) + fragment_index(at.phase, t.phases.count);
       for (std::int64_t y = at.y; y < std::min(n.y, at.y + t.m().y); ++y) {
         for (std::int64_t x = at.x; x < std::min(n.x, at.x + t.m().x); ++x) {
-          ++covered[static_cast<std::size_t>((image * n.y + y) * n.x + x)];
+          ++covered[static_cast<std::size_t>((channel * n.y + y) * n.x + x)];
         }
       }
     }

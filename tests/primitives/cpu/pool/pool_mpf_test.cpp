@@ -30,8 +30,8 @@ TEST(PoolMpf, FragmentsRecombineToTheDenseMaximum) {
   ASSERT_TRUE(check(first).has_value()) << check(first).error().message;
   ASSERT_TRUE(check(second).has_value()) << check(second).error().message;
   test::Random random(3);
-  const std::vector<float> image = random.normals(elements(first.in));
-  std::vector<std::vector<float>> values = {image};
+  const std::vector<float> channel = random.normals(elements(first.in));
+  std::vector<std::vector<float>> values = {channel};
   for (const PoolProblem& pool : {first, second}) {
     const std::vector<Estimate> estimates = pool_mpf.describe(pool, device->spec()).value();
     values[0] = test::run_once(pool_mpf, pool, estimates[0], {}, values, *device).values;
@@ -39,7 +39,7 @@ TEST(PoolMpf, FragmentsRecombineToTheDenseMaximum) {
   // The dense window of both poolings together: first window, then the second at the first's stride.
   const Vec3 window = dilated(second.window, first.stride) + first.window - Vec3::cube(1);
   const PoolProblem dense{.in = first.in, .window = window, .stride = {1, 1, 1}};
-  const std::vector<oracle::Values> exact = {oracle::widened(image)};
+  const std::vector<oracle::Values> exact = {oracle::widened(channel)};
   const oracle::Values expected = oracle::oracle_run(dense, exact, {});
   const Shape5 dense_shape = output_shape(dense);
 

@@ -87,7 +87,7 @@ TEST(PoolStack, PadsWhereAPieceEndsBeyondItsVolume) {
   });
 }
 
-// Workers of small caches take rows in blocks, and many of them parts of few images.
+// Workers of small caches take rows in blocks, and many of them parts of few channels.
 TEST(PoolStack, BlocksAndPartsFitTogether) {
   for_each_width(1, [](Device& own) {
     for (int i = 0; i < test::case_count(12); ++i) {

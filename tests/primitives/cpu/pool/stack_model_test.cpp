@@ -40,7 +40,7 @@ TEST(StackModel, PartsCoverTheOutputOnce) {
   }
 }
 
-TEST(StackModel, ImagesAreDividedWhereWorkersWouldHaveNone) {
+TEST(StackModel, ChannelsAreDividedWhereWorkersWouldHaveNone) {
   const StackProblem few = stack_of(2, {1, 16, {64, 16, 16}});
   EXPECT_EQ(divided(levels_of(few), few.in, blocked, spec_of(1)).parts.size(), 1U);
   EXPECT_GE(divided(levels_of(few), few.in, blocked, spec_of(4)).parts.size(), 4U);

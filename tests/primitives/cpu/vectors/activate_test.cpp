@@ -50,7 +50,7 @@ TEST(Accumulate, AddsValueByValue) {
   EXPECT_EQ(to, (std::vector<float>{1.5F, 2.5F, 3.5F, 4.5F, 5.5F, 6.5F, 7.5F, 8.5F, 9.5F}));
 }
 
-TEST(ClearLanes, ZeroesTheLanesBehindTheLastImage) {
+TEST(ClearLanes, ZeroesTheLanesBehindTheLastChannel) {
   std::vector<float> values = {1, 2, 3, 4, 5, 6, 7, 8};
   clear_lanes(values, 3, 4);
   EXPECT_EQ(values, (std::vector<float>{1, 2, 3, 0, 5, 6, 7, 0}));

@@ -17,10 +17,10 @@ TEST(CudaConvDirect, DescribesStridesAndGroupsInEveryFormat) {
   strided.stride = {1, 2, 2};
   for (const ConvProblem& conv : {strided, depthwise()}) {
     const std::vector<Estimate> estimates = sound_estimates(conv_direct, conv);
-    ASSERT_EQ(estimates.size(), 3U);                        // planar f32; channels last f32 and bf16
-    const std::int64_t images = conv.groups == 1 ? 8 : 80;  // of blocks of 4, and of 1
+    ASSERT_EQ(estimates.size(), 3U);                          // planar f32; channels last f32 and bf16
+    const std::int64_t channels = conv.groups == 1 ? 8 : 80;  // of blocks of 4, and of 1
     for (const Estimate& estimate : estimates) {
-      EXPECT_EQ(persistent_bytes(estimate.memory, MemorySpace::device), (terms_of(conv) * images + images) * 4);
+      EXPECT_EQ(persistent_bytes(estimate.memory, MemorySpace::device), (terms_of(conv) * channels + channels) * 4);
     }
   }
 }

@@ -17,7 +17,7 @@ TEST(CudaConvFirst, WritesEveryFormatFromPlanarFloats) {
   EXPECT_EQ(estimates[2].out, last_bf16);
 }
 
-TEST(CudaConvFirst, RefusesManyImagesAndResiduals) {
+TEST(CudaConvFirst, RefusesManyChannelsAndResiduals) {
   expect_refusal(conv_first, first_layer(5), "up to 4 channels");
   ConvProblem residual = first_layer(1);
   residual.residual = true;

@@ -105,7 +105,7 @@ TEST(CudnnConvolution, KernelsAreArrangedForTheForm) {
   EXPECT_EQ(swapped[static_cast<std::size_t>(((7 * 3 + 0) * 2 + 0) * 24 + 5)], at(5, 7, 2, 1));
 }
 
-TEST(CudnnConvolution, KernelsOfGroupsHaveTheImagesOfOneGroup) {
+TEST(CudnnConvolution, KernelsOfGroupsHaveTheChannelsOfOneGroup) {
   ConvProblem grouped = conv;
   grouped.groups = 4;
   test::Random random(1);

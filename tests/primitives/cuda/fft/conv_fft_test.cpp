@@ -29,7 +29,7 @@ TEST(CudaConvFft, OffersTilesChunksKeptSpectraAndPrecisions) {
   EXPECT_TRUE(kept && tf32 && split);
 }
 
-TEST(CudaConvFft, SmallImagesAreOfferedOnce) {
+TEST(CudaConvFft, SmallChannelsAreOfferedOnce) {
   std::vector<Estimate> estimates = sound_estimates(conv_fft, eighty(20, 5));
   EXPECT_EQ(estimates.size(), 6U) << "one tile and one chunk hold all: kept or not, three kinds of products";
 }

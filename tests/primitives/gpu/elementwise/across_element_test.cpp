@@ -59,7 +59,7 @@ std::vector<float> made_of(AcrossKind kind, std::vector<float> voxel) {
   return out;
 }
 
-TEST(AcrossElement, OfEqualImagesTheFirstOrTheLastIsTaken) {
+TEST(AcrossElement, OfEqualChannelsTheFirstOrTheLastIsTaken) {
   EXPECT_EQ(made_of(AcrossKind::arg_max, {1, 7, 7, 2}), std::vector<float>{1});
   EXPECT_EQ(made_of(AcrossKind::arg_max_last, {1, 7, 7, 2}), std::vector<float>{2});
 }

@@ -16,12 +16,12 @@ namespace {
 
 // Adds up what the threads of each block have, one thread after the other.
 std::vector<Moments> parts_of(const MomentsArg& arg, const float* in) {
-  std::vector<Moments> parts(static_cast<std::size_t>(arg.S * arg.images * arg.parts), no_moments(arg.joining));
+  std::vector<Moments> parts(static_cast<std::size_t>(arg.S * arg.channels * arg.parts), no_moments(arg.joining));
   for (Index index = 0; index < moments_blocks(arg); ++index) {
     const MomentsBlock block = moments_block(arg, index);
     for (int thread = 0; thread < moments_threads; ++thread) {
       const int lane = thread % arg.lanes;
-      if (block.image + lane >= arg.images) continue;
+      if (block.channel + lane >= arg.channels) continue;
       Moments& part = parts[static_cast<std::size_t>(moments_place(arg, block, lane))];
       part = joined(arg.joining, part, moments_of_thread(arg, block, thread, in));
     }
@@ -29,14 +29,14 @@ std::vector<Moments> parts_of(const MomentsArg& arg, const float* in) {
   return parts;
 }
 
-std::vector<ImageFactors> factors_of(const GroupsArg& arg, const std::vector<Moments>& parts) {
-  std::vector<ImageFactors> factors;
+std::vector<ChannelFactors> factors_of(const GroupsArg& arg, const std::vector<Moments>& parts) {
+  std::vector<ChannelFactors> factors;
   for (Index group = 0; group < arg.S * arg.groups; ++group) {
     Moments total = no_moments(arg.joining);
     for (int thread = 0; thread < moments_threads; ++thread) {
       total = joined(arg.joining, total, moments_of_group(arg, group, thread, parts.data()));
     }
-    const Index of_group = arg.images / arg.groups;
+    const Index of_group = arg.channels / arg.groups;
     for (Index i = 0; i < of_group; ++i) {
       factors.push_back(factors_of<HostMath>(arg, group % arg.groups * of_group + i, total));
     }
@@ -55,7 +55,7 @@ void apply(const FactorsArg& arg) {
 
 void run_moments(const GroupsArg& groups, Activation activation, const TensorView& in, const TensorView& out) {
   const std::vector<Moments> parts = parts_of(moments_arg(in, groups.joining), in.data);
-  const std::vector<ImageFactors> factors = factors_of(groups, parts);
+  const std::vector<ChannelFactors> factors = factors_of(groups, parts);
   const FactorsArg arg = factors_arg(groups.scale != nullptr ? &in : nullptr, out, factors.data(), activation);
   if (arg.width == 4) return apply<4>(arg);
   apply<1>(arg);
@@ -96,7 +96,7 @@ TEST(MomentsView, NormalisationsAndPoolingsEqualTheOracle) {
 }
 
 // Channels of more than one part, the last one shorter, and more channels than a block has side by side.
-TEST(MomentsView, LargeImagesAreAddedUpInParts) {
+TEST(MomentsView, LargeChannelsAreAddedUpInParts) {
   const Shape5 shape{1, 34, {3, 70, 120}};
   EXPECT_EQ(moments_parts(shape), 4);
   for (const Format format : {planar_f32, last_f32}) {
@@ -105,7 +105,7 @@ TEST(MomentsView, LargeImagesAreAddedUpInParts) {
   }
 }
 
-TEST(MomentsView, ThreadsOfABlockHaveImagesAndVoxelsOfTheirOwn) {
+TEST(MomentsView, ThreadsOfABlockHaveChannelsAndVoxelsOfTheirOwn) {
   for (const std::int64_t f : {1, 3, 32, 100}) {
     for (const Format format : {planar_f32, last_f32}) {
       const MomentsArg arg = moments_arg(dense_view(nullptr, {1, f, {2, 3, 50}}, format), Joining::sums);

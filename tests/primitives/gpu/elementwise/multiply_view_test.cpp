@@ -39,11 +39,11 @@ void check_product(const Shape5& shape, std::int64_t f_other, Format format, boo
   const std::vector<float> a = in.load();
   const std::vector<float> b = other.load();
   const std::vector<float> found = out.load();
-  const auto of_image = static_cast<std::size_t>(voxels(shape.n));
-  const std::size_t of_input = of_image * static_cast<std::size_t>(shape.f);
+  const auto of_channel = static_cast<std::size_t>(voxels(shape.n));
+  const std::size_t of_input = of_channel * static_cast<std::size_t>(shape.f);
   const double step = format.type == ElementType::bf16 ? 0x1p-8 : 0x1p-23;
   for (std::size_t i = 0; i < found.size(); ++i) {
-    const std::size_t j = f_other == 1 ? i / of_input * of_image + i % of_image : i;
+    const std::size_t j = f_other == 1 ? i / of_input * of_channel + i % of_channel : i;
     const auto of = static_cast<double>(a[i]);
     const auto by = static_cast<double>(b[j]);
     const double expected = divides ? of / by : of * by;
@@ -51,7 +51,7 @@ void check_product(const Shape5& shape, std::int64_t f_other, Format format, boo
   }
 }
 
-TEST(MultiplyView, ProductsAndQuotientsInAnyFormatWithAsManyImagesOrOne) {
+TEST(MultiplyView, ProductsAndQuotientsInAnyFormatWithAsManyChannelsOrOne) {
   for (int i = 0; i < test::case_count(30); ++i) {
     const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
     test::Random random(seed);
@@ -64,7 +64,7 @@ TEST(MultiplyView, ProductsAndQuotientsInAnyFormatWithAsManyImagesOrOne) {
 }
 
 // One channel of a factor does not keep the product from vectors.
-TEST(MultiplyView, OneImageLeavesVectors) {
+TEST(MultiplyView, OneChannelLeavesVectors) {
   const Shape5 shape{1, 16, {2, 3, 4}};
   const Shape5 one{1, 1, shape.n};
   for (const Format format : {planar_f32, last_f32}) {

@@ -177,11 +177,11 @@ TEST(CaffeLayers, Channels) {
   net.layer("Concat", "join", {"c", "a"}, {"j"}).layer("Softmax", "soft", {"j"}, {"s"});
   net.layer("Concat", "all", {"s", "b"}, {"out"}, "concat_param { axis: -4 }");
   const Network network = net.read().network;
-  EXPECT_EQ(images(network).back(), 5);
+  EXPECT_EQ(channels_of(network).back(), 5);
   EXPECT_THAT(describe(network), testing::Contains(HasSubstr("join: concat <- ")));
   CaffeNet even({1, 4, 8, 8, 8});
   even.layer("Slice", "cut", {"in"}, {"a", "b"}).layer("Eltwise", "e", {"a", "b"}, {"out"});
-  EXPECT_EQ(images(even.read().network).back(), 2);
+  EXPECT_EQ(channels_of(even.read().network).back(), 2);
   const auto refusal = [](std::string_view type, const std::string& parameters) {
     CaffeNet one({1, 4, 8, 8});
     return one.layer(type, "l", {"in"}, {"l"}, parameters).refusal();

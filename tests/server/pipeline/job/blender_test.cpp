@@ -10,8 +10,8 @@
 namespace znni {
 namespace {
 
-std::size_t index_at(Vec3 n, std::int64_t image, Vec3 v) {
-  return static_cast<std::size_t>(((image * n.z + v.z) * n.y + v.y) * n.x + v.x);
+std::size_t index_at(Vec3 n, std::int64_t channel, Vec3 v) {
+  return static_cast<std::size_t>(((channel * n.z + v.z) * n.y + v.y) * n.x + v.x);
 }
 
 Vec3 voxel_numbered(Vec3 n, std::int64_t number) { return {number / (n.y * n.x), number / n.x % n.y, number % n.x}; }
@@ -62,11 +62,11 @@ class Blended {
     std::vector<float> planes(static_cast<std::size_t>(output_.f * voxels(n)));
     const VolumeShape shape{output_.f, n, ElementType::f32, order};
     blender.write({row.first_plane, reinterpret_cast<std::byte*>(planes.data()), shape}, executor);
-    for (std::int64_t image = 0; image < output_.f; ++image) {
+    for (std::int64_t channel = 0; channel < output_.f; ++channel) {
       for (std::int64_t i = 0; i < voxels(n); ++i) {
         const Vec3 v = voxel_numbered(n, i);
-        const std::int64_t from = image * image_stride(shape) + v.z * plane_stride(shape) + v.y * n.x + v.x;
-        found[index_at(output_.n, image, v + Vec3{row.first_plane, 0, 0})] = planes[static_cast<std::size_t>(from)];
+        const std::int64_t from = channel * channel_stride(shape) + v.z * plane_stride(shape) + v.y * n.x + v.x;
+        found[index_at(output_.n, channel, v + Vec3{row.first_plane, 0, 0})] = planes[static_cast<std::size_t>(from)];
       }
     }
   }
@@ -86,7 +86,7 @@ TEST(Blender, WritesTheWeightedMean) {
     const WindowWeight weight = random.chance(0.5) ? WindowWeight::gaussian : WindowWeight::constant;
     const WindowBlend blend{weight, 0.1 * static_cast<double>(random.integer(0, 9))};
     Blended blended({1, random.integer(1, 3), random.vec3(1, 14)}, random.vec3(1, 9), blend, random);
-    const VolumeOrder order = random.chance(0.5) ? VolumeOrder::image_major : VolumeOrder::plane_major;
+    const VolumeOrder order = random.chance(0.5) ? VolumeOrder::channel_major : VolumeOrder::plane_major;
     const std::vector<float> found = blended.blend(weight, order);
     for (std::size_t v = 0; v < found.size(); ++v) ASSERT_NEAR(found[v], blended.exact()[v], 5e-5) << v;
   }

@@ -32,7 +32,7 @@ class GuestsTest : public testing::Test {
  protected:
   VolumeJob job_for(const RandomVolume& volume, JobOutcome& outcome) const {
     VolumeJob job = test::recorded_job(volume.view(), {1, 2, volume.shape.n - Vec3::cube(7)}, ElementType::f32,
-                                       VolumeOrder::image_major, outcome);
+                                       VolumeOrder::channel_major, outcome);
     job.schedule.rung = 0;
     return job;
   }

@@ -27,7 +27,7 @@ class ToldSource final : public PlaneSource {
     here_ = true;
     return {};
   }
-  [[nodiscard]] const std::byte* plane(std::int64_t /*image*/, std::int64_t /*z*/) const override { return nullptr; }
+  [[nodiscard]] const std::byte* plane(std::int64_t /*channel*/, std::int64_t /*z*/) const override { return nullptr; }
 
  private:
   VolumeShape shape_;
@@ -78,7 +78,7 @@ class JobPatchesTest : public testing::Test {
 
   // Runs the job; the calls are in `outcome_`.
   Result<void> run(std::int64_t fails_at = -1) {
-    const VolumeShape input{1, output_.n + fov - Vec3::cube(1), ElementType::f32, VolumeOrder::image_major};
+    const VolumeShape input{1, output_.n + fov - Vec3::cube(1), ElementType::f32, VolumeOrder::channel_major};
     ToldSource source(input, outcome_.calls);
     JobPatches patches(job_, grid_, geometry_, output_, InputWindow(source, grid_, geometry_));
     RowByRow strategy(patches, 2);
@@ -91,7 +91,7 @@ class JobPatchesTest : public testing::Test {
   PatchGrid grid_ = make_patch_grid(output_.n + fov - Vec3::cube(1), Vec3::cube(4), fov);
   Geometry geometry_;
   test::JobOutcome outcome_;
-  VolumeJob job_ = test::recorded_job({}, output_, ElementType::f32, VolumeOrder::image_major, outcome_);
+  VolumeJob job_ = test::recorded_job({}, output_, ElementType::f32, VolumeOrder::channel_major, outcome_);
 };
 
 TEST_F(JobPatchesTest, OthersRunBeforePlanesAreHereAndBetweenPatches) {
@@ -133,7 +133,7 @@ TEST_F(JobPatchesTest, WhatWasGainedBeforeAFailureIsTold) {
 }
 
 TEST_F(JobPatchesTest, BehindTheLastPatchItIsRepeated) {
-  WholeVolume source({nullptr, {1, output_.n + fov - Vec3::cube(1), ElementType::f32, VolumeOrder::image_major}});
+  WholeVolume source({nullptr, {1, output_.n + fov - Vec3::cube(1), ElementType::f32, VolumeOrder::channel_major}});
   const JobPatches patches(job_, grid_, geometry_, output_, InputWindow(source, grid_, geometry_));
   EXPECT_EQ(patches.count(), 6);
   EXPECT_EQ(patches.patch(3), grid_.patches[3]);

@@ -54,7 +54,9 @@ TEST_F(ResumableJobTest, WhatWasWantedOnceStaysWanted) {
     void want(const PlaneRange& planes) override { wanted.push_back(planes); }
     [[nodiscard]] bool here() const override { return true; }
     [[nodiscard]] Result<void> wait(const std::stop_token& /*stop*/) override { return {}; }
-    [[nodiscard]] const std::byte* plane(std::int64_t /*image*/, std::int64_t /*z*/) const override { return nullptr; }
+    [[nodiscard]] const std::byte* plane(std::int64_t /*channel*/, std::int64_t /*z*/) const override {
+      return nullptr;
+    }
     std::vector<PlaneRange> wanted;
 
    private:

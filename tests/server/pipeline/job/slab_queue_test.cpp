@@ -19,7 +19,7 @@ class SlabQueueTest : public testing::Test {
   const Shape5 output_{1, 2, {5, 2, 4}};
   const PatchGrid grid_ = make_patch_grid(output_.n + fov - Vec3::cube(1), Vec3::cube(4), fov);
   JobOutcome outcome_;
-  VolumeJob job_ = test::recorded_job({}, output_, ElementType::f32, VolumeOrder::image_major, outcome_);
+  VolumeJob job_ = test::recorded_job({}, output_, ElementType::f32, VolumeOrder::channel_major, outcome_);
   SlabQueue queue_{job_, grid_, output_};
 };
 

@@ -162,7 +162,7 @@ EngineBench thin_bench(bool in_phases) {
 
 // Returns the input of a part of the output.
 RandomVolume part_of(const RandomVolume& volume, Vec3 start, Vec3 n) {
-  RandomVolume part{{volume.shape.f, n, volume.shape.type, VolumeOrder::image_major}, {}};
+  RandomVolume part{{volume.shape.f, n, volume.shape.type, VolumeOrder::channel_major}, {}};
   for (std::int64_t i = 0; i < voxels(n); ++i) {
     const Vec3 at = start + fragment_at(i, n);
     const std::byte* from = volume.bytes.data() + test::voxel_index(volume.shape, 0, at) * 4;
@@ -185,15 +185,15 @@ InParts run_parts(const EngineBench& made, const RandomVolume& volume, Vec3 part
       const Vec3 n = min(part, output.n - start);
       const RandomVolume input = part_of(volume, start, n + more);
       const JobOutcome outcome =
-          test::run_job(*made.engine, input.view(), {}, ElementType::f32, VolumeOrder::image_major, max_held);
+          test::run_job(*made.engine, input.view(), {}, ElementType::f32, VolumeOrder::channel_major, max_held);
       EXPECT_TRUE(outcome.statistics);
       all.patches += outcome.statistics->patches;
       const std::vector<float> values = test::output_values(outcome);
       for (std::size_t i = 0; i < values.size(); ++i) {
         const auto index = static_cast<std::int64_t>(i);
         const Vec3 at = start + fragment_at(index % voxels(n), n);
-        const std::int64_t image = index / voxels(n);
-        all.output[static_cast<std::size_t>(((image * output.n.z + at.z) * output.n.y + at.y) * output.n.x + at.x)] =
+        const std::int64_t channel = index / voxels(n);
+        all.output[static_cast<std::size_t>(((channel * output.n.z + at.z) * output.n.y + at.y) * output.n.x + at.x)] =
             values[i];
       }
     }
@@ -212,7 +212,7 @@ TEST(VolumeCut, PartsOfAWideVolumeRunFewerStepsAndGiveTheSame) {
     const VolumeCut cut = *made.engine->cut(volume.shape, ElementType::f32, max_held);
     ASSERT_GT(cut.parts, 1);
     const JobOutcome whole =
-        test::run_job(*made.engine, volume.view(), {}, ElementType::f32, VolumeOrder::image_major, max_held);
+        test::run_job(*made.engine, volume.view(), {}, ElementType::f32, VolumeOrder::channel_major, max_held);
     const InParts parts = run_parts(made, volume, cut.part, max_held);
     EXPECT_LT(3 * parts.patches, 2 * whole.statistics->patches);
     EXPECT_EQ(parts.output, test::output_values(whole));

@@ -23,9 +23,9 @@ std::size_t floats(const Shape5& shape, Format format) {
 }
 
 // Returns a number for every plane of a stream, different for each channel, row and voxel.
-float wanted(std::int64_t image, std::int64_t plane, std::int64_t voxel) {
+float wanted(std::int64_t channel, std::int64_t plane, std::int64_t voxel) {
   if (plane < 0) return 0;
-  return static_cast<float>(1 + image * 10007 + plane * 101 + voxel);
+  return static_cast<float>(1 + channel * 10007 + plane * 101 + voxel);
 }
 
 // One tensor, filled step after step, with the whole stream beside it to compare with.

@@ -65,8 +65,8 @@ class Outside : public testing::TestWithParam<Layout> {
     const auto for_each = [&](const auto& body) {
       for (std::int64_t i = 0; i < elements(shape); ++i) {
         const std::int64_t v = i % voxels(shape.n);
-        const std::int64_t image = i / voxels(shape.n);
-        body(image / shape.f, image % shape.f,
+        const std::int64_t channel = i / voxels(shape.n);
+        body(channel / shape.f, channel % shape.f,
              Vec3{v / (shape.n.y * shape.n.x), v / shape.n.x % shape.n.y, v % shape.n.x});
       }
     };
@@ -96,16 +96,16 @@ TEST_P(Outside, OfAStreamTheLastPlaneGoesOnBehindTheVolume) {
   const Format format{ElementType::f32, GetParam()};
   std::vector<float> memory(static_cast<std::size_t>(dense_strides(shape, format).S), 7.0F);
   const TensorView view = dense_view(memory.data(), shape, format);
-  for (std::int64_t image = 0; image < shape.f; ++image) {
-    for (std::int64_t z = 0; z < 2; ++z) view.at(0, image, {z, 1, 2}) = static_cast<float>(100 * z + image);
+  for (std::int64_t channel = 0; channel < shape.f; ++channel) {
+    for (std::int64_t z = 0; z < 2; ++z) view.at(0, channel, {z, 1, 2}) = static_cast<float>(100 * z + channel);
   }
   const std::vector<Vec3> behind = {{9, 0, 0}};
   fill_edges(view, behind, {{}, {5, 0, 0}}, {14, 2, 3}, 2, device_->executor());
-  for (std::int64_t image = 0; image < shape.f; ++image) {
-    EXPECT_EQ(view.at(0, image, {0, 1, 2}), static_cast<float>(image));
+  for (std::int64_t channel = 0; channel < shape.f; ++channel) {
+    EXPECT_EQ(view.at(0, channel, {0, 1, 2}), static_cast<float>(channel));
     for (std::int64_t z = 1; z < 4; ++z) {
-      EXPECT_EQ(view.at(0, image, {z, 1, 2}), static_cast<float>(100 + image)) << z;
-      EXPECT_EQ(view.at(0, image, {z, 0, 0}), 7.0F) << z;
+      EXPECT_EQ(view.at(0, channel, {z, 1, 2}), static_cast<float>(100 + channel)) << z;
+      EXPECT_EQ(view.at(0, channel, {z, 0, 0}), 7.0F) << z;
     }
   }
   const std::vector<Vec3> before = {{0, 0, 0}};

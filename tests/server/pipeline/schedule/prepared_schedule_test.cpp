@@ -38,8 +38,8 @@ class PreparedScheduleOfRung : public testing::Test {
   }
 
   static void fill(const TensorView& input) {
-    for (std::int64_t image = 0; image < input.shape.S * input.shape.f; ++image) {
-      std::fill_n(input.image(image / input.shape.f, image % input.shape.f), voxels(input.shape.n), 0.5F);
+    for (std::int64_t channel = 0; channel < input.shape.S * input.shape.f; ++channel) {
+      std::fill_n(input.channel(channel / input.shape.f, channel % input.shape.f), voxels(input.shape.n), 0.5F);
     }
   }
 

@@ -92,8 +92,8 @@ class LateSource final : public PlaneSource {
     changed_.wait(lock, stop, [this] { return wanted_ <= arrived_; });
     return wanted_ <= arrived_ ? Result<void>() : Error{ErrorCode::cancelled, "stopped"};
   }
-  [[nodiscard]] const std::byte* plane(std::int64_t image, std::int64_t z) const override {
-    return whole_.plane(image, z);
+  [[nodiscard]] const std::byte* plane(std::int64_t channel, std::int64_t z) const override {
+    return whole_.plane(channel, z);
   }
   void arrive() {
     const std::lock_guard lock(mutex_);
@@ -208,8 +208,8 @@ class EndingSource final : public PlaneSource {
     is_stopped = true;
     return Error{ErrorCode::cancelled, "stopped"};
   }
-  [[nodiscard]] const std::byte* plane(std::int64_t image, std::int64_t z) const override {
-    return whole_.plane(image, z);
+  [[nodiscard]] const std::byte* plane(std::int64_t channel, std::int64_t z) const override {
+    return whole_.plane(channel, z);
   }
 
   std::atomic<bool> is_awaited = false;

@@ -138,7 +138,7 @@ TEST_F(PipelineOf, RefusesVolumesBelowTheFieldOfViewAndOtherPlaces) {
   const auto pipeline = bench_.open(choice_, 1, 1);
   ASSERT_TRUE(pipeline);
   VolumeJob job;
-  job.input.volume.shape = {1, {1, 1, 1}, ElementType::f32, VolumeOrder::image_major};
+  job.input.volume.shape = {1, {1, 1, 1}, ElementType::f32, VolumeOrder::channel_major};
   EXPECT_THAT((*pipeline)->run(job, {}).error().message, HasSubstr("field of view"));
   const int nodes = static_cast<int>(bench_.network.nodes.size());
   Rung rung = test::split_rung(bench_.network, choice_, nodes, 0, bench_.cpu->spec(), bench_.gpu->spec()).value();

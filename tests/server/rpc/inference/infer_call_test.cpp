@@ -52,7 +52,7 @@ TEST_F(InferCall, AnswersRawInTheShapeOfTheOutput) {
   EXPECT_THAT(response_.outputs(0).shape(), ElementsAre(1, 2, 4, 3, 2));
   EXPECT_FALSE(response_.outputs(0).has_contents());
   ASSERT_EQ(response_.raw_output_contents_size(), 1);
-  EXPECT_TRUE(is_twice(response_.raw_output_contents(0), {2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major}));
+  EXPECT_TRUE(is_twice(response_.raw_output_contents(0), {2, {4, 3, 2}, ElementType::f32, VolumeOrder::channel_major}));
   EXPECT_TRUE(started_);
   EXPECT_EQ(voxels_, 4 * 3 * 2);
 }
@@ -64,7 +64,7 @@ TEST_F(InferCall, EveryInputTypeGivesTheSame) {
     response_.Clear();
     ASSERT_TRUE(infer(twice_request({5, 5, 5}, type, name))) << name;
     EXPECT_TRUE(
-        is_twice(response_.raw_output_contents(0), {2, Vec3::cube(3), ElementType::f32, VolumeOrder::image_major}))
+        is_twice(response_.raw_output_contents(0), {2, Vec3::cube(3), ElementType::f32, VolumeOrder::channel_major}))
         << name;
   }
 }
@@ -78,10 +78,10 @@ TEST_F(InferCall, AModelThatWasLoadedAnewDoesNotTakeTheJob) {
   EXPECT_THAT(done.error().message, HasSubstr("loaded again"));
 }
 
-TEST_F(InferCall, OneImageGivesTheSame) {
+TEST_F(InferCall, OneChannelGivesTheSame) {
   server_.f_out = 1;
   ASSERT_TRUE(infer(twice_request({6, 5, 4})));
-  EXPECT_TRUE(is_twice(response_.raw_output_contents(0), {1, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major}));
+  EXPECT_TRUE(is_twice(response_.raw_output_contents(0), {1, {4, 3, 2}, ElementType::f32, VolumeOrder::channel_major}));
 }
 
 // Returns whether channel 0 of `raw` is `times` the input at v + 1.
@@ -101,8 +101,8 @@ bool is_times(float times, const std::string& raw, const VolumeShape& shape) {
 TEST_F(InferCall, EachOutputIsATensorOfItsOwn) {
   server_.f_out = 3;
   server_.two_outputs = true;
-  const VolumeShape first{1, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major};
-  const VolumeShape rest{2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major};
+  const VolumeShape first{1, {4, 3, 2}, ElementType::f32, VolumeOrder::channel_major};
+  const VolumeShape rest{2, {4, 3, 2}, ElementType::f32, VolumeOrder::channel_major};
   ModelInferRequest request = twice_request({6, 5, 4});
   ASSERT_TRUE(infer(request));
   ASSERT_EQ(response_.outputs_size(), 2);
@@ -132,7 +132,7 @@ TEST_F(InferCall, AModelThatWasLoadedAnewWithOtherChannelsIsNotAsked) {
 
 TEST_F(InferCall, ABatchOfSeveralOutputs) {
   server_.two_outputs = true;
-  const VolumeShape one{1, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major};
+  const VolumeShape one{1, {4, 3, 2}, ElementType::f32, VolumeOrder::channel_major};
   ModelInferRequest request = twice_request({6, 5, 4});
   request.mutable_inputs(0)->set_shape(0, 2);
   *request.mutable_raw_input_contents(0) += std::string(request.raw_input_contents(0));
@@ -152,7 +152,7 @@ bool is_masked(float times, const std::string& raw, Vec3 n) {
   std::memcpy(values.data(), raw.data(), raw.size());
   for (float& value : values) value -= 1000;
   const std::string without(reinterpret_cast<const char*>(values.data()), raw.size());
-  return is_times(times, without, {1, n, ElementType::f32, VolumeOrder::image_major});
+  return is_times(times, without, {1, n, ElementType::f32, VolumeOrder::channel_major});
 }
 
 TEST_F(InferCall, SeveralInputsInAnyOrder) {
@@ -216,7 +216,7 @@ TEST_F(InferCall, HalfFloatOutput) {
   (*request.mutable_parameters())["output_datatype"].set_string_param("FP16");
   ASSERT_TRUE(infer(request));
   EXPECT_EQ(response_.outputs(0).datatype(), "FP16");
-  EXPECT_TRUE(is_twice(response_.raw_output_contents(0), {2, {4, 3, 2}, ElementType::f16, VolumeOrder::image_major}));
+  EXPECT_TRUE(is_twice(response_.raw_output_contents(0), {2, {4, 3, 2}, ElementType::f16, VolumeOrder::channel_major}));
 }
 
 TEST_F(InferCall, BatchIsAJobForEachVolume) {
@@ -229,7 +229,7 @@ TEST_F(InferCall, BatchIsAJobForEachVolume) {
   EXPECT_EQ(server_.together, 1U);
   EXPECT_THAT(response_.outputs(0).shape(), ElementsAre(2, 2, 4, 3, 2));
   const std::string& raw = response_.raw_output_contents(0);
-  const VolumeShape one{2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major};
+  const VolumeShape one{2, {4, 3, 2}, ElementType::f32, VolumeOrder::channel_major};
   EXPECT_TRUE(is_twice(raw.substr(0, raw.size() / 2), one));
   EXPECT_TRUE(is_twice(raw.substr(raw.size() / 2), one));
 }
@@ -246,7 +246,7 @@ TEST_F(InferCall, OfThousandsOfVolumesAThousandStandInLine) {
   EXPECT_EQ(statistics_->patches, count);
   const std::string& found = response_.raw_output_contents(0);
   ASSERT_EQ(found.size(), count * 2 * sizeof(float));
-  EXPECT_TRUE(is_twice(found.substr(0, 8), {2, Vec3::cube(1), ElementType::f32, VolumeOrder::image_major}));
+  EXPECT_TRUE(is_twice(found.substr(0, 8), {2, Vec3::cube(1), ElementType::f32, VolumeOrder::channel_major}));
   EXPECT_EQ(found.substr(found.size() - 8), found.substr(0, 8));
 }
 
@@ -270,7 +270,7 @@ class InferCallTogether : public InferCall {
     server_.wait_for_jobs(5);
     EXPECT_EQ(server_.alike, 5);
     const std::string& raw = response_.raw_output_contents(0);
-    const VolumeShape one{2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major};
+    const VolumeShape one{2, {4, 3, 2}, ElementType::f32, VolumeOrder::channel_major};
     for (std::size_t i = 0; i < 5; ++i) EXPECT_TRUE(is_twice(raw.substr(i * raw.size() / 5, raw.size() / 5), one));
     EXPECT_EQ(statistics_->patches, 5 * 2);
   }
@@ -473,7 +473,7 @@ TEST_F(InferCall, AResponseThatTheCpuMadeForTheGpuSaysWhy) {
   server_.fallback = "it is on fire";
   ASSERT_TRUE(infer(twice_request({6, 5, 4})));
   EXPECT_EQ(response_.parameters().at("fallback").string_param(), "it is on fire");
-  EXPECT_TRUE(is_twice(response_.raw_output_contents(0), {2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major}));
+  EXPECT_TRUE(is_twice(response_.raw_output_contents(0), {2, {4, 3, 2}, ElementType::f32, VolumeOrder::channel_major}));
 }
 
 TEST_F(InferCall, AStopEndsTheJob) {
@@ -500,7 +500,7 @@ class InferCallInSharedMemory : public InferCall {
   InferCallInSharedMemory() {
     regions_ = &registered_;
     EXPECT_TRUE(*registered_.add("r", *SharedRegion::open(memory_.key(), 0, memory_.bytes())));
-    memory_.write(16, input_bytes({1, {6, 5, 4}, ElementType::f32, VolumeOrder::image_major}));
+    memory_.write(16, input_bytes({1, {6, 5, 4}, ElementType::f32, VolumeOrder::channel_major}));
   }
   static void place(google::protobuf::Map<std::string, inference::InferParameter>& parameters, std::int64_t offset,
                     std::int64_t bytes) {
@@ -528,7 +528,7 @@ TEST_F(InferCallInSharedMemory, InputAndOutputStayThere) {
   EXPECT_EQ(response_.outputs(0).parameters().at("shared_memory_region").string_param(), "r");
   EXPECT_EQ(response_.outputs(0).parameters().at("shared_memory_offset").int64_param(), 1000);
   EXPECT_EQ(response_.outputs(0).parameters().at("shared_memory_byte_size").int64_param(), 192);
-  EXPECT_TRUE(is_twice(memory_.read(1000, 192), {2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major}));
+  EXPECT_TRUE(is_twice(memory_.read(1000, 192), {2, {4, 3, 2}, ElementType::f32, VolumeOrder::channel_major}));
 }
 
 TEST_F(InferCallInSharedMemory, EachOutputHasItsOwnRegion) {
@@ -541,7 +541,7 @@ TEST_F(InferCallInSharedMemory, EachOutputHasItsOwnRegion) {
   ASSERT_TRUE(infer(both));
   EXPECT_EQ(response_.raw_output_contents_size(), 0);
   EXPECT_EQ(response_.outputs(1).parameters().at("shared_memory_offset").int64_param(), 2000);
-  const VolumeShape one{1, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major};
+  const VolumeShape one{1, {4, 3, 2}, ElementType::f32, VolumeOrder::channel_major};
   EXPECT_TRUE(is_times(2, memory_.read(1000, 96), one));
   EXPECT_TRUE(is_twice(memory_.read(2000, 96), one));
   (*both.mutable_outputs(1)->mutable_parameters())["shared_memory_byte_size"].set_int64_param(95);

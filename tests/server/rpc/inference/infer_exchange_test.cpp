@@ -46,7 +46,7 @@ TEST_F(InferExchangeTest, HoldsItsMemoryUntilTheEndAndTellsOfItsTimes) {
     exchange.finish(done);
   }
   EXPECT_EQ(models_.leased(), 0);
-  EXPECT_TRUE(is_twice(response.raw_output_contents(0), {2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major}));
+  EXPECT_TRUE(is_twice(response.raw_output_contents(0), {2, {4, 3, 2}, ElementType::f32, VolumeOrder::channel_major}));
   ASSERT_EQ(records_.size(), 1U);
   const CallRecord& record = records_[0];
   EXPECT_EQ(record.method, "ModelInfer");
@@ -156,7 +156,7 @@ TEST_F(InferExchangeTest, AMessageThatCameAnotherWayIsServedAlike) {
   EXPECT_GT(models_.leased(), 0);
   ModelInferResponse response;
   exchange.finish(exchange.compute(response));
-  EXPECT_TRUE(is_twice(response.raw_output_contents(0), {2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major}));
+  EXPECT_TRUE(is_twice(response.raw_output_contents(0), {2, {4, 3, 2}, ElementType::f32, VolumeOrder::channel_major}));
   EXPECT_EQ(records_[0].method, "Other");
   EXPECT_EQ(records_[0].bytes_in, 777);
   EXPECT_EQ(exchange.refusal(), "");

@@ -249,9 +249,9 @@ class SharedMemoryOverTheWireTest : public OpenInferenceTest {
 TEST_F(SharedMemoryOverTheWireTest, RegisterUseUnregister) {
   EXPECT_TRUE(add().ok());
   EXPECT_EQ(add().error_code(), StatusCode::ALREADY_EXISTS);
-  memory_.write(0, input_bytes({1, {6, 5, 4}, ElementType::f32, VolumeOrder::image_major}));
+  memory_.write(0, input_bytes({1, {6, 5, 4}, ElementType::f32, VolumeOrder::channel_major}));
   EXPECT_TRUE(infer(shared_request()).ok());
-  EXPECT_TRUE(is_twice(response_.raw_output_contents(0), {2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major}));
+  EXPECT_TRUE(is_twice(response_.raw_output_contents(0), {2, {4, 3, 2}, ElementType::f32, VolumeOrder::channel_major}));
   grpc::ClientContext context;
   inference::SystemSharedMemoryUnregisterResponse gone;
   EXPECT_TRUE(stub_->SystemSharedMemoryUnregister(&context, {}, &gone).ok());

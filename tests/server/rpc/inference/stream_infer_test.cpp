@@ -71,7 +71,7 @@ TEST_F(StreamInferTest, OneResponsePerRequestInOrder) {
     EXPECT_EQ(response_.infer_response().id(), id);
     EXPECT_TRUE(response_.infer_response().parameters().at("triton_final_response").bool_param());
     EXPECT_TRUE(is_twice(response_.infer_response().raw_output_contents(0),
-                         {2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major}));
+                         {2, {4, 3, 2}, ElementType::f32, VolumeOrder::channel_major}));
   }
   EXPECT_FALSE(calls->Read(&response_));
   EXPECT_TRUE(calls->Finish().ok());

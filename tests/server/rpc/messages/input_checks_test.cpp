@@ -28,7 +28,7 @@ void set_region(ModelInferRequest& request, int input, std::int64_t bytes) {
 TEST(InputChecks, EachInputIsFoundByItsName) {
   const Result<GivenInputs> checked = check_inputs(masked_request(), masked_model());
   ASSERT_TRUE(checked) << checked.error().message;
-  EXPECT_EQ(checked->volume, (VolumeShape{2, {6, 5, 4}, ElementType::f32, VolumeOrder::image_major}));
+  EXPECT_EQ(checked->volume, (VolumeShape{2, {6, 5, 4}, ElementType::f32, VolumeOrder::channel_major}));
   ASSERT_EQ(checked->inputs.size(), 2U);
   const GivenInput& raw = checked->inputs[0];
   const GivenInput& mask = checked->inputs[1];

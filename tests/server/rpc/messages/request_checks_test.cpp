@@ -37,7 +37,7 @@ TEST(RequestChecks, LegalRequestGivesItsVolume) {
   const Result<InferRequest> checked = check_infer_request(twice_request({6, 5, 4}), twice_model());
   ASSERT_TRUE(checked) << checked.error().message;
   EXPECT_EQ(checked->batch, 1);
-  EXPECT_EQ(checked->volume, (VolumeShape{1, {6, 5, 4}, ElementType::f32, VolumeOrder::image_major}));
+  EXPECT_EQ(checked->volume, (VolumeShape{1, {6, 5, 4}, ElementType::f32, VolumeOrder::channel_major}));
 }
 
 TEST(RequestChecks, EveryInputType) {
@@ -109,7 +109,7 @@ TEST(RequestChecks, WrongDatatype) {
   expect_invalid(request, {"input 'raw'", "'FP64' found", "FP32, FP16, UINT8 or UINT16"});
 }
 
-TEST(RequestChecks, WrongRankDimensionOrImages) {
+TEST(RequestChecks, WrongRankDimensionOrChannels) {
   ModelInferRequest request = twice_request();
   set_shape(request, {1, 6, 5, 4});
   expect_invalid(request, {"[1,6,5,4] found", "5 dimensions, [N,1,Z,Y,X]"});

@@ -40,8 +40,8 @@ Vec3 source_of(OutsideKind kind, Vec3 at, Vec3 n) {
   return at;
 }
 
-std::int64_t place(const Shape5& shape, std::int64_t image, Vec3 v) {
-  return ((image * shape.n.z + v.z) * shape.n.y + v.y) * shape.n.x + v.x;
+std::int64_t place(const Shape5& shape, std::int64_t channel, Vec3 v) {
+  return ((channel * shape.n.z + v.z) * shape.n.y + v.y) * shape.n.x + v.x;
 }
 
 // Calls body(place of a voxel with padding, place of the voxel that it copies, is it padding).

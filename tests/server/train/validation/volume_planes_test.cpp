@@ -25,9 +25,9 @@ class VolumePlanesTest : public testing::Test {
   std::mutex reading_;
 };
 
-std::uint16_t first_voxel(const VolumePlanes& planes, std::int64_t image, std::int64_t z) {
+std::uint16_t first_voxel(const VolumePlanes& planes, std::int64_t channel, std::int64_t z) {
   std::uint16_t voxel = 0;
-  std::memcpy(&voxel, planes.plane(image, z), sizeof voxel);
+  std::memcpy(&voxel, planes.plane(channel, z), sizeof voxel);
   return voxel;
 }
 

@@ -36,7 +36,7 @@ TEST(OnnxBuilder, ValuesGrowNodeByNode) {
 
   builder.append(sum, ScaleShift{}, {0}, 3);
   EXPECT_EQ(*builder.value(relu, 0), 1);
-  EXPECT_EQ(builder.images(1), 3);
+  EXPECT_EQ(builder.channels(1), 3);
   builder.alias(relu, 1);
   EXPECT_EQ(builder.value_of("b"), 1);
   EXPECT_EQ(builder.value_of("nobody"), -1);
@@ -58,7 +58,7 @@ TEST(OnnxBuilder, OutputsOfARefusedNodeHaveTheFormOfAnotherTensorOrAnUnknownOne)
   unknown.refuse(refused, "");
   EXPECT_EQ(*unknown.value(reader, 0), 1);
   EXPECT_EQ(*unknown.value(reader, 1), 2);
-  EXPECT_EQ(unknown.images(2), unknown_images);
+  EXPECT_EQ(unknown.channels(2), unknown_channels);
   EXPECT_EQ(unknown.extents(2), VolumeExtents{});
   EXPECT_TRUE(unknown.is_guessed(2));
   unknown.append(reader, Add{}, {0, 2}, 3, NodeWeights{{}, {}, std::vector<float>(101), {}});
@@ -78,7 +78,7 @@ TEST(OnnxBuilder, OutputsOfARefusedNodeHaveTheFormOfAnotherTensorOrAnUnknownOne)
   ASSERT_TRUE(known.known().set("n", {KnownKind::integer, {}, {{{20, {4, 0, 0}}, 0}}}));
   known.refuse(refused, "in");
   EXPECT_FALSE(known.is_refused_for_all());
-  EXPECT_EQ(known.images(1), 3);
+  EXPECT_EQ(known.channels(1), 3);
   EXPECT_EQ(known.extents(1).least, Vec3::cube(7));
   EXPECT_FALSE(known.is_guessed(1));
 }
@@ -174,21 +174,21 @@ TEST(OnnxBuilder, NodesThatTheOutputDoesNotNeedAreDropped) {
   EXPECT_EQ(builder.value_of("a"), 1);
   EXPECT_EQ(builder.value_of("b"), -1);
   EXPECT_EQ(builder.value_of("c"), 2);
-  EXPECT_EQ(builder.images(2), 7);
+  EXPECT_EQ(builder.channels(2), 7);
   EXPECT_EQ(builder.weights()[1].scale, std::vector<float>{4});
   EXPECT_EQ(builder.pads(), (std::vector<Border>{{}, pads}));
   ASSERT_EQ(builder.flattened().size(), 1U);
   EXPECT_EQ(builder.flattened()[0].value, 2);
 }
 
-TEST(OnnxBuilder, LimitsOfImagesAndParameters) {
+TEST(OnnxBuilder, LimitsOfChannelsAndParameters) {
   OnnxModel model;
   model.node("Relu", {"in"}, {"a"});
   const Result<OnnxGraph> graph = make_onnx_graph(model.output("a").proto);
   ASSERT_TRUE(graph);
-  OnnxBuilder images(*graph, 3, 1, 100);
-  images.append(*graph->nodes[0], Concat{}, {0}, max_onnx_images + 1);
-  EXPECT_THAT(images.check_limits().error().message, HasSubstr("writes 1048577 channels; at most 1048576"));
+  OnnxBuilder channels(*graph, 3, 1, 100);
+  channels.append(*graph->nodes[0], Concat{}, {0}, max_onnx_channels + 1);
+  EXPECT_THAT(channels.check_limits().error().message, HasSubstr("writes 1048577 channels; at most 1048576"));
   OnnxBuilder parameters(*graph, 3, 1, 100);
   parameters.append(*graph->nodes[0], ScaleShift{}, {0}, 1, NodeWeights{{}, {}, std::vector<float>(101), {}});
   EXPECT_THAT(parameters.check_limits().error().message, HasSubstr("to 101 parameters; at most 100"));
@@ -225,7 +225,7 @@ TEST(OnnxBuilder, SharedWeightsDoNotMultiplyWithoutEnd) {
   EXPECT_THAT(model.output(before).refusal(), HasSubstr("plausible for a file of this size"));
 }
 
-TEST(OnnxBuilder, ImagesDoNotMultiplyWithoutEnd) {
+TEST(OnnxBuilder, ChannelsDoNotMultiplyWithoutEnd) {
   OnnxModel model(1000);
   model.tensor("c", {1});
   std::string before = "in";

@@ -41,7 +41,7 @@ TEST(OnnxChannelsLast, ATransposeBringsThemToTheFront) {
     const LoadedNetwork loaded = transposed(3, fixed).read();
     EXPECT_EQ(loaded.network.f_in, 3);
     ASSERT_EQ(loaded.network.nodes.size(), 1U);
-    EXPECT_EQ(images(loaded.network).back(), 2);
+    EXPECT_EQ(channels_of(loaded.network).back(), 2);
     EXPECT_EQ(loaded.network.output_name, "out");
   }
 }

@@ -14,7 +14,7 @@ using Extents = std::vector<std::int64_t>;
 // Returns the place in [f][voxels] of each element, in the order of the tensor.
 std::vector<std::int64_t> numbers_of(const AxisLayout& layout, std::int64_t voxels) {
   std::vector<std::int64_t> numbers;
-  for (const LayoutPlace& place : places_of(layout)) numbers.push_back(place.image * voxels + place.voxel);
+  for (const LayoutPlace& place : places_of(layout)) numbers.push_back(place.channel * voxels + place.voxel);
   return numbers;
 }
 
@@ -54,7 +54,7 @@ TEST(OnnxLayout, AValueIsInOrder) {
 TEST(OnnxLayout, TokensAndHeads) {
   const AxisLayout value = layout_of_value(0, 1, 6, {2, 1, 4}, 3);
   const AxisLayout flat = regrouped(value, {1, 6, 8}).value();
-  EXPECT_EQ(flat.axes[1], axis_of_images(6));
+  EXPECT_EQ(flat.axes[1], axis_of_channels(6));
   EXPECT_EQ(flat.axes[2], axis_of_voxels(8));
   const AxisLayout tokens = permuted(flat, {0, 2, 1});
   const AxisLayout heads = permuted(regrouped(tokens, {1, 8, 3, 2}).value(), {0, 2, 1, 3});
@@ -106,12 +106,12 @@ TEST(OnnxLayout, WhatCannotBeCutIsNothing) {
 TEST(OnnxLayout, PartsAreOfChannels) {
   const AxisLayout tokens = permuted(regrouped(layout_of_value(0, 1, 6, {1, 2, 2}, 3), {1, 6, 4}).value(), {0, 2, 1});
   const AxisLayout part = cut_out(tokens, 2, 4, 2).value();
-  EXPECT_EQ(part.first_image, 4);
+  EXPECT_EQ(part.first_channel, 4);
   EXPECT_EQ(extents_of(part), (Extents{1, 4, 2}));
   EXPECT_EQ(cut_out(tokens, 1, 0, 4), tokens);
   EXPECT_FALSE(cut_out(tokens, 1, 0, 2));
   const AxisLayout split = regrouped(tokens, {1, 4, 3, 2}).value();
-  EXPECT_EQ(cut_out(split, 2, 1, 1)->first_image, 2);
+  EXPECT_EQ(cut_out(split, 2, 1, 1)->first_channel, 2);
   EXPECT_EQ(extents_of(*cut_out(split, 2, 1, 1)), (Extents{1, 4, 1, 2}));
 }
 

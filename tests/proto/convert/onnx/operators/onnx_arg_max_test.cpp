@@ -30,14 +30,14 @@ std::vector<Node> one_node(std::string_view name, AcrossKind kind = AcrossKind::
   return {{std::string(name), AcrossChannels{kind}, {0}}};
 }
 
-TEST(OnnxArgMax, OverImages) {
+TEST(OnnxArgMax, OverChannels) {
   for (const std::int64_t axis : {1, -4}) {
     for (const std::int64_t keepdims : {0, 1}) {
       OnnxModel model(3);
       add_arg_max(model, axis, keepdims);
       const Network network = model.output("out").read().network;
       EXPECT_EQ(network.nodes, one_node("/out"));
-      EXPECT_EQ(images(network).back(), 1);
+      EXPECT_EQ(channels_of(network).back(), 1);
     }
   }
 }

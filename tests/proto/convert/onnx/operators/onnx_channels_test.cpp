@@ -37,7 +37,7 @@ TEST(OnnxChannels, ASliceOfChannelsCopiesThem) {
     EXPECT_EQ(*conv_at(loaded, 0), (Convolution{2, Vec3::cube(1), Vec3::cube(1), {}}));
     EXPECT_THAT(loaded.weights[0].kernels, ElementsAre(0, 1, 0, 0, 0, 0, 1, 0));
   }
-  EXPECT_EQ(images(sliced(3, 1 << 20).read().network).back(), 1);
+  EXPECT_EQ(channels_of(sliced(3, 1 << 20).read().network).back(), 1);
   EXPECT_THAT(sliced(2, 2).refusal(), HasSubstr("keeps [2, 2) of axis 1: none of 4 channels"));
   EXPECT_THAT(sliced(3, 1).refusal(), HasSubstr("none of 4 channels"));
 }

@@ -64,7 +64,7 @@ Crop crop_of(const OnnxModel& model) {
   const LoadedNetwork loaded = model.read();
   if (loaded.network.nodes.size() != 2) return {};
   EXPECT_EQ(loaded.network.nodes[1].name, "/out");
-  EXPECT_EQ(images(loaded.network).back(), 4);
+  EXPECT_EQ(channels_of(loaded.network).back(), 4);
   return std::get<Crop>(loaded.network.nodes[1].operation);
 }
 

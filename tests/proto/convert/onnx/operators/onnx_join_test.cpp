@@ -21,10 +21,10 @@ TEST(OnnxJoin, AddOfTwoTensors) {
 }
 
 TEST(OnnxJoin, AddOfUnequalBranchesIsRefusedWithNames) {
-  OnnxModel images(2);
-  images.conv("in", "a", 2, 3, {1, 1, 1});
-  images.node("Add", {"in", "a"}, {"out"});
-  EXPECT_THAT(images.output("out").refusal(), HasSubstr("/out"));
+  OnnxModel channels(2);
+  channels.conv("in", "a", 2, 3, {1, 1, 1});
+  channels.node("Add", {"in", "a"}, {"out"});
+  EXPECT_THAT(channels.output("out").refusal(), HasSubstr("/out"));
   OnnxModel extents(2);
   extents.conv("in", "a", 2, 2, {3, 3, 3});
   extents.node("Add", {"in", "a"}, {"out"});
@@ -89,7 +89,7 @@ TEST(OnnxJoin, ConcatKeepsTheOrder) {
     const LoadedNetwork loaded = model.output("out").read();
     ASSERT_EQ(loaded.network.nodes.size(), 2U);
     EXPECT_EQ(loaded.network.nodes[1], (Node{"/out", Concat{}, {1, 0, 1}}));
-    EXPECT_EQ(images(loaded.network).back(), 12);
+    EXPECT_EQ(channels_of(loaded.network).back(), 12);
   }
 }
 

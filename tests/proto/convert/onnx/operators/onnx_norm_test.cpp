@@ -34,7 +34,7 @@ onnx::NodeProto& add_groups(OnnxModel& model, std::int64_t groups, std::int64_t 
   return node;
 }
 
-TEST(OnnxNorm, InstanceNormalizationIsOneGroupPerImage) {
+TEST(OnnxNorm, InstanceNormalizationIsOneGroupPerChannel) {
   for (const int axes : {1, 2, 3}) {
     OnnxModel model(3, axes, 7);
     add_norm(model, "InstanceNormalization", 3);
@@ -96,7 +96,7 @@ TEST(OnnxNorm, EpsilonIsTheNodes) {
   EXPECT_EQ(groups.read().network.nodes[0].operation, Operation(Norm{1, 0.5F, {}}));
 }
 
-TEST(OnnxNorm, GroupNormalizationHasOneScalePerImage) {
+TEST(OnnxNorm, GroupNormalizationHasOneScalePerChannel) {
   for (const std::int64_t opset : {21, 22}) {
     OnnxModel model(4, 3, opset);
     test::set_integer(add_groups(model, 2, 4), "stash_type", 1);

@@ -89,7 +89,7 @@ TEST(OnnxReshape, FoldedTargetsOfDeclaredExtents) {
 }
 
 // An extent of 0 copies that of the axis before the groups are undone: of the groups, not of the channels.
-TEST(OnnxReshape, EachImageMayBeAGroup) {
+TEST(OnnxReshape, EachChannelMayBeAGroup) {
   OnnxModel model = grouped_model(2, {1, 2, 8, 6, 4}, {0, 0, -1}, {0, 0, 8, 6, 4});
   EXPECT_EQ(model.read().network.nodes, (std::vector<Node>{{"/out.n", Norm{2, 0.5F, {}}, {0}}}));
   EXPECT_THAT(grouped_model(4, {1, 4, 8, 6, 4}, torch_groups, {0, 0, 8, 6, 4}).refusal(),

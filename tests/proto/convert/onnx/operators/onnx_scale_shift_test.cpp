@@ -128,7 +128,7 @@ TEST(OnnxScaleShift, ConstantsByATensorAndReciprocalsAreQuotients) {
   EXPECT_THAT(inverse.weights[0].shift, ElementsAre(1, 1));
 }
 
-TEST(OnnxScaleShift, ConstantsThatAreNotPerImageAreRefused) {
+TEST(OnnxScaleShift, ConstantsThatAreNotPerChannelAreRefused) {
   const test::Integers wrong[] = {{2}, {2, 1}, {3, 1, 1, 1}, {2, 2, 1, 1, 1}, {1, 1, 2, 1, 1, 1}, {2, 1, 1, 2}};
   for (const test::Integers& extents : wrong) {
     OnnxModel model(2);

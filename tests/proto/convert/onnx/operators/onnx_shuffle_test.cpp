@@ -42,7 +42,7 @@ TEST(OnnxShuffle, ChannelsBecomeVoxels) {
   const LoadedNetwork loaded = Shuffle{}.model().read();
   ASSERT_EQ(loaded.network.nodes.size(), 4U);
   EXPECT_EQ(loaded.network.nodes[3].operation, Operation(Upsample{{2, 1, 2}, UpsampleKind::shuffle}));
-  EXPECT_EQ(images(loaded.network).back(), 2);
+  EXPECT_EQ(channels_of(loaded.network).back(), 2);
   std::vector<std::int64_t> order;
   for (std::size_t to = 0; to < 8; ++to) {
     const auto row = loaded.weights[2].kernels.begin() + static_cast<std::ptrdiff_t>(8 * to);

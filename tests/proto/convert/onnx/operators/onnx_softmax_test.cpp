@@ -24,7 +24,7 @@ std::string softmax_refusal(std::int64_t opset, int axes, std::optional<std::int
   return softmax_model(opset, axes, axis).refusal();
 }
 
-TEST(OnnxSoftmax, OverImages) {
+TEST(OnnxSoftmax, OverChannels) {
   const LoadedNetwork loaded = softmax_model(13, 3, 1).read();
   EXPECT_EQ(loaded.network.nodes, (std::vector<Node>{{"/out", AcrossChannels{}, {0}}}));
   EXPECT_EQ(softmax_refusal(13, 3, -4), "");
@@ -39,7 +39,7 @@ void add_logarithm(OnnxModel& model, bool as_two, std::string_view in, std::stri
   if (as_two) model.node("Log", {between}, {std::string(out)});
 }
 
-TEST(OnnxSoftmax, LogarithmsOverImages) {
+TEST(OnnxSoftmax, LogarithmsOverChannels) {
   for (const bool as_two : {false, true}) {
     for (const std::int64_t axis : {1, -4}) {
       OnnxModel model(2);
@@ -119,7 +119,7 @@ std::string refusal_for_extent(std::int64_t n, std::int64_t last_kernel = 1) {
   return model.output("out").refusal();
 }
 
-TEST(OnnxSoftmax, OfOneVoxelIsOverImages) {
+TEST(OnnxSoftmax, OfOneVoxelIsOverChannels) {
   EXPECT_EQ(refusal_for_extent(6), "");
   EXPECT_EQ(refusal_for_extent(7), "") << "the pooling leaves the last one out";
   EXPECT_THAT(refusal_for_extent(8), HasSubstr("unless the net's input has the extent of one window, 1x1x6"));

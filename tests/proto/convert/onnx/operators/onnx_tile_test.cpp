@@ -26,7 +26,7 @@ TEST(OnnxTile, RepeatsChannels) {
   const LoadedNetwork loaded = model_of("Tile", {1, 3, 1, 1, 1}, 2, 6).read();
   ASSERT_EQ(loaded.network.nodes.size(), 3U);
   EXPECT_EQ(loaded.network.nodes[1], (Node{"/many", Concat{}, {1, 1, 1}}));
-  EXPECT_EQ(images(loaded.network), (std::vector<std::int64_t>{2, 2, 6, 2}));
+  EXPECT_EQ(channels_of(loaded.network), (std::vector<std::int64_t>{2, 2, 6, 2}));
 }
 
 TEST(OnnxTile, OnceIsNothing) { EXPECT_EQ(model_of("Tile", {1, 1, 1, 1, 1}, 2, 2).read().network.nodes.size(), 2U); }

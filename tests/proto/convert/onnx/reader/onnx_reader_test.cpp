@@ -171,7 +171,7 @@ onnx::TypeProto::Tensor* input_type(OnnxModel& model) {
   return model.proto.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type();
 }
 
-TEST(OnnxReader, ImagesComeFromTheFirstConvolutionWhereTheInputDoesNotSay) {
+TEST(OnnxReader, ChannelsComeFromTheFirstConvolutionWhereTheInputDoesNotSay) {
   OnnxModel named(5);
   named.conv("in", "out", 5, 1, {1, 1, 1});
   input_type(named)->mutable_shape()->mutable_dim(1)->set_dim_param("C");
@@ -189,10 +189,10 @@ TEST(OnnxReader, InputsThatSayTooLittleOrTooMuch) {
   unknown.node("Relu", {"in"}, {"out"});
   input_type(unknown)->mutable_shape()->mutable_dim(1)->set_dim_param("C");
   EXPECT_THAT(unknown.output("out").refusal(), HasSubstr("input 'in': does not say how many channels it has"));
-  for (const std::int64_t images : {std::int64_t{-1}, std::int64_t{1} << 62}) {
-    OnnxModel model(images);
+  for (const std::int64_t channels : {std::int64_t{-1}, std::int64_t{1} << 62}) {
+    OnnxModel model(channels);
     model.node("Relu", {"in"}, {"out"});
-    EXPECT_NE(model.output("out").refusal(), "") << images;
+    EXPECT_NE(model.output("out").refusal(), "") << channels;
   }
   for (const int axes : {0, 4}) {
     OnnxModel model(1, axes);

@@ -1,4 +1,4 @@
-#include "server/rpc/inference/image_output.hpp"
+#include "server/rpc/inference/channel_output.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,10 +16,10 @@ std::vector<std::byte> zeros(const VolumeShape& shape) {
 }
 
 // Returns the place of each channel of a tensor.
-std::vector<std::byte*> images_of(const VolumeShape& shape, std::vector<std::byte>& data) {
-  std::vector<std::byte*> images;
-  for (std::int64_t j = 0; j < shape.f; ++j) images.push_back(data.data() + j * volume_bytes(shape) / shape.f);
-  return images;
+std::vector<std::byte*> channels_of(const VolumeShape& shape, std::vector<std::byte>& data) {
+  std::vector<std::byte*> channels;
+  for (std::int64_t j = 0; j < shape.f; ++j) channels.push_back(data.data() + j * volume_bytes(shape) / shape.f);
+  return channels;
 }
 
 // Fills a slab with 10 * channel + plane of the whole output.
@@ -33,25 +33,25 @@ void fill(const OutputSlab& slab) {
   }
 }
 
-TEST(ImageOutput, OneImageIsWrittenInPlace) {
+TEST(ChannelOutput, OneChannelIsWrittenInPlace) {
   FakeModelServer server;
   SlabBlocks blocks(server);
-  const VolumeShape shape{1, {5, 2, 3}, ElementType::u8, VolumeOrder::image_major};
+  const VolumeShape shape{1, {5, 2, 3}, ElementType::u8, VolumeOrder::channel_major};
   std::vector<std::byte> data = zeros(shape);
-  ImageOutput output(shape, images_of(shape, data), blocks);
+  ChannelOutput output(shape, channels_of(shape, data), blocks);
   const OutputSlab slab = *output.slab(2, 3);
   EXPECT_EQ(slab.data, data.data() + 2 * 6);
   EXPECT_EQ(slab.shape.n, (Vec3{3, 2, 3}));
   EXPECT_EQ(server.leased(), 0);
-  EXPECT_EQ(ImageOutput::block_bytes(shape, 3), 0);
+  EXPECT_EQ(ChannelOutput::block_bytes(shape, 3), 0);
 }
 
-TEST(ImageOutput, ImagesAreSpreadOut) {
+TEST(ChannelOutput, ChannelsAreSpreadOut) {
   FakeModelServer server;
   SlabBlocks blocks(server);
-  const VolumeShape shape{3, {5, 2, 3}, ElementType::u8, VolumeOrder::image_major};
+  const VolumeShape shape{3, {5, 2, 3}, ElementType::u8, VolumeOrder::channel_major};
   std::vector<std::byte> data = zeros(shape);
-  ImageOutput output(shape, images_of(shape, data), blocks);
+  ChannelOutput output(shape, channels_of(shape, data), blocks);
   // Two slabs open at the same time.
   const OutputSlab first = *output.slab(0, 2);
   const OutputSlab second = *output.slab(2, 3);
@@ -70,12 +70,12 @@ TEST(ImageOutput, ImagesAreSpreadOut) {
   }
 }
 
-TEST(ImageOutput, AnImageThatNothingAsksForIsLeftOut) {
+TEST(ChannelOutput, AnChannelThatNothingAsksForIsLeftOut) {
   FakeModelServer server;
   SlabBlocks blocks(server);
-  const VolumeShape shape{3, {2, 2, 3}, ElementType::u8, VolumeOrder::image_major};
+  const VolumeShape shape{3, {2, 2, 3}, ElementType::u8, VolumeOrder::channel_major};
   std::vector<std::byte> data(12);
-  ImageOutput output(shape, {nullptr, data.data(), nullptr}, blocks);
+  ChannelOutput output(shape, {nullptr, data.data(), nullptr}, blocks);
   const OutputSlab slab = *output.slab(0, 2);
   fill(slab);
   ASSERT_TRUE(output.deliver(slab));
@@ -84,30 +84,30 @@ TEST(ImageOutput, AnImageThatNothingAsksForIsLeftOut) {
   EXPECT_EQ(static_cast<int>(data.back()), 11);
 }
 
-TEST(ImageOutput, TheBlockOfAnAbandonedSlabIsUsedAgain) {
+TEST(ChannelOutput, TheBlockOfAnAbandonedSlabIsUsedAgain) {
   FakeModelServer server;
   SlabBlocks blocks(server);
-  const VolumeShape shape{3, {5, 2, 3}, ElementType::u8, VolumeOrder::image_major};
+  const VolumeShape shape{3, {5, 2, 3}, ElementType::u8, VolumeOrder::channel_major};
   std::vector<std::byte> data = zeros(shape);
-  ImageOutput output(shape, images_of(shape, data), blocks);
+  ChannelOutput output(shape, channels_of(shape, data), blocks);
   const OutputSlab first = *output.slab(0, 2);
   output.abandon(first);
   EXPECT_EQ(output.slab(0, 2)->data, first.data);
   EXPECT_FALSE(output.complete());
 }
 
-TEST(ImageOutput, BlockHoldsNoMoreThanTheOutput) {
-  const VolumeShape shape{3, {5, 2, 3}, ElementType::f32, VolumeOrder::image_major};
-  EXPECT_EQ(ImageOutput::block_bytes(shape, 2), 3 * 2 * 6 * 4);
-  EXPECT_EQ(ImageOutput::block_bytes(shape, 100), 3 * 5 * 6 * 4);
+TEST(ChannelOutput, BlockHoldsNoMoreThanTheOutput) {
+  const VolumeShape shape{3, {5, 2, 3}, ElementType::f32, VolumeOrder::channel_major};
+  EXPECT_EQ(ChannelOutput::block_bytes(shape, 2), 3 * 2 * 6 * 4);
+  EXPECT_EQ(ChannelOutput::block_bytes(shape, 100), 3 * 5 * 6 * 4);
 }
 
-TEST(ImageOutput, PlanesOutsideAreRefused) {
+TEST(ChannelOutput, PlanesOutsideAreRefused) {
   FakeModelServer server;
   SlabBlocks blocks(server);
-  const VolumeShape shape{1, {5, 2, 3}, ElementType::u8, VolumeOrder::image_major};
+  const VolumeShape shape{1, {5, 2, 3}, ElementType::u8, VolumeOrder::channel_major};
   std::vector<std::byte> data = zeros(shape);
-  ImageOutput output(shape, images_of(shape, data), blocks);
+  ChannelOutput output(shape, channels_of(shape, data), blocks);
   EXPECT_EQ(output.slab(3, 3).error().code, ErrorCode::internal);
   EXPECT_EQ(output.slab(-1, 2).error().code, ErrorCode::internal);
   EXPECT_EQ(output.slab(0, 0).error().code, ErrorCode::internal);

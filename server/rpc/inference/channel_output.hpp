@@ -13,11 +13,11 @@ namespace znni::rpc {
 
 // The engine writes straight into the tensor when it has one channel; slabs of several channels are written into
 // blocks of their own and spread out when complete. For the thread that computes the job.
-class ImageOutput {
+class ChannelOutput {
  public:
-  // Writes the channels of an output. `shape`: the whole output of the job, image_major. `images`: the place of each
-  // channel, the caller's, or nullptr for a channel that was not requested; a single channel always has one.
-  ImageOutput(const VolumeShape& shape, std::vector<std::byte*> images, SlabBlocks& blocks);
+  // Writes the channels of an output. `shape`: the whole output of the job, channel_major. `channels`: the place of
+  // each channel, the caller's, or nullptr for a channel that was not requested; a single channel always has one.
+  ChannelOutput(const VolumeShape& shape, std::vector<std::byte*> channels, SlabBlocks& blocks);
 
   // Returns the bytes of a block for slabs of at most `planes` planes; 0 if none is needed.
   [[nodiscard]] static std::int64_t block_bytes(VolumeShape shape, std::int64_t planes);
@@ -31,7 +31,7 @@ class ImageOutput {
 
  private:
   VolumeShape shape_;
-  std::vector<std::byte*> images_;
+  std::vector<std::byte*> channels_;
   SlabBlocks& blocks_;
   std::int64_t delivered_ = 0;  // planes
 };

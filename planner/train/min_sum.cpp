@@ -1,4 +1,4 @@
-#include "planner/train/least_sum.hpp"
+#include "planner/train/min_sum.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -29,7 +29,7 @@ class Elimination {
 
   std::optional<std::vector<int>> run() && {
     while (!left_.empty()) {
-      const int next = least_bound();
+      const int next = min_bound();
       if (entries(others_of(next).size() + 1) > max_entries_) return std::nullopt;
       eliminate(next);
       std::erase(left_, next);
@@ -58,7 +58,7 @@ class Elimination {
     return others;
   }
 
-  [[nodiscard]] int least_bound() const {
+  [[nodiscard]] int min_bound() const {
     return *std::min_element(left_.begin(), left_.end(),
                              [&](int a, int b) { return others_of(a).size() < others_of(b).size(); });
   }
@@ -111,8 +111,8 @@ class Elimination {
 
 }  // namespace
 
-std::optional<std::vector<int>> least_sum(int variables, int choices, std::vector<SumTerm> terms,
-                                          std::size_t max_entries) {
+std::optional<std::vector<int>> min_sum(int variables, int choices, std::vector<SumTerm> terms,
+                                        std::size_t max_entries) {
   return Elimination(variables, choices, std::move(terms), max_entries).run();
 }
 

@@ -1,4 +1,4 @@
-#include "planner/train/least_sum.hpp"
+#include "planner/train/min_sum.hpp"
 
 #include <gtest/gtest.h>
 
@@ -23,12 +23,12 @@ double sum_of(const std::vector<SumTerm>& terms, int choices, const std::vector<
   return sum;
 }
 
-double least_of_all(const std::vector<SumTerm>& terms, int choices, std::vector<int> chosen, std::size_t next = 0) {
+double min_of_all(const std::vector<SumTerm>& terms, int choices, std::vector<int> chosen, std::size_t next = 0) {
   if (next == chosen.size()) return sum_of(terms, choices, chosen);
   double least = std::numeric_limits<double>::infinity();
   for (int choice = 0; choice < choices; ++choice) {
     chosen[next] = choice;
-    least = std::min(least, least_of_all(terms, choices, chosen, next + 1));
+    least = std::min(least, min_of_all(terms, choices, chosen, next + 1));
   }
   return least;
 }
@@ -58,17 +58,17 @@ TEST(LeastSum, IsTheLeastOfAllChoices) {
     const int choices = static_cast<int>(random.integer(1, 3));
     std::vector<SumTerm> terms;
     for (std::int64_t n = random.integer(0, 8); n > 0; --n) terms.push_back(random_term(variables, choices, random));
-    const std::optional<std::vector<int>> chosen = least_sum(variables, choices, terms);
+    const std::optional<std::vector<int>> chosen = min_sum(variables, choices, terms);
     ASSERT_TRUE(chosen);
     ASSERT_EQ(chosen->size(), index(variables));
-    EXPECT_EQ(sum_of(terms, choices, *chosen), least_of_all(terms, choices, std::vector<int>(index(variables), 0)));
+    EXPECT_EQ(sum_of(terms, choices, *chosen), min_of_all(terms, choices, std::vector<int>(index(variables), 0)));
   }
 }
 
 TEST(LeastSum, GivesUpWhereTablesWouldBeTooLarge) {
   const SumTerm together{{0, 1, 2}, std::vector<double>(8, 1.0)};
-  EXPECT_TRUE(least_sum(3, 2, {together}, 8));
-  EXPECT_FALSE(least_sum(3, 2, {together}, 7));
+  EXPECT_TRUE(min_sum(3, 2, {together}, 8));
+  EXPECT_FALSE(min_sum(3, 2, {together}, 7));
 }
 
 }  // namespace

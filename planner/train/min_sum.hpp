@@ -15,7 +15,7 @@ struct SumTerm {
 
 // Returns a choice in [0, choices) for each of `variables` variables whose sum is the least; of equals always the same.
 // Nothing if terms hang together so much that a table would have more than `max_entries`.
-[[nodiscard]] std::optional<std::vector<int>> least_sum(int variables, int choices, std::vector<SumTerm> terms,
-                                                        std::size_t max_entries = std::size_t{1} << 16);
+[[nodiscard]] std::optional<std::vector<int>> min_sum(int variables, int choices, std::vector<SumTerm> terms,
+                                                      std::size_t max_entries = std::size_t{1} << 16);
 
 }  // namespace znni
