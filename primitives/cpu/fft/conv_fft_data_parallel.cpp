@@ -1,9 +1,9 @@
 // Convolution by FFT, data parallel (ZNNi section IV.A.2): transforms and products follow one another, and all workers
 // share each of them. It needs less memory than the task-parallel form and is faster if there are few channels.
 #include <algorithm>
-#include <barrier>
 #include <utility>
 
+#include "primitives/cpu/device/meeting.hpp"
 #include "primitives/cpu/fft/conv_fft_layer.hpp"
 #include "primitives/cpu/fft/conv_fft_memory.hpp"
 #include "primitives/cpu/fft/conv_fft_model.hpp"
@@ -45,7 +45,7 @@ class DataParallelRun {
     return {share_begin(count, worker, workers), share_begin(count, worker + 1, workers)};
   }
 
-  void meet() { meeting_.arrive_and_wait(); }
+  void meet() { meeting_.meet(); }
 
   // Transforms all channels of all inputs. So that the workers synchronise rarely, they do so once for as many channels
   // as stay in a cache between the steps.
@@ -149,7 +149,7 @@ class DataParallelRun {
   const TensorView& out_;
   Executor& executor_;
   std::int64_t plane_elements_;
-  std::barrier<> meeting_;
+  Meeting meeting_;
   Complex* channels_ = nullptr;
   Complex* kernels_ = nullptr;
   Complex* sums_ = nullptr;

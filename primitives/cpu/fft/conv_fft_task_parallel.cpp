@@ -2,10 +2,10 @@
 // channels; transforms of kernels with their multiply-adds; transforms of output channels. Before, between and after
 // them run four synchronization tasks; only these take memory from the arena.
 #include <atomic>
-#include <barrier>
 #include <utility>
 
 #include "primitives/cpu/device/chip_tasks.hpp"
+#include "primitives/cpu/device/meeting.hpp"
 #include "primitives/cpu/fft/conv_fft_layer.hpp"
 #include "primitives/cpu/fft/conv_fft_memory.hpp"
 #include "primitives/cpu/fft/conv_fft_model.hpp"
@@ -40,27 +40,26 @@ class TaskParallelRun {
         out_(out),
         arena_(arena),
         tasks_(team.chip_of_worker, team.primaries),
-        gate_(static_cast<std::ptrdiff_t>(team.chip_of_worker.size()), Synchronize{this}) {}
+        meeting_(static_cast<int>(team.chip_of_worker.size())) {}
 
   void work(int worker) {
-    gate_.arrive_and_wait();
+    meet();
     for (std::int64_t index = next_channel_++; index < inputs(); index = next_channel_++)
       transform_input(index, worker);
-    gate_.arrive_and_wait();
+    meet();
     transform_kernels(worker);
-    gate_.arrive_and_wait();
+    meet();
     for (std::int64_t index = next_output_++; index < outputs(); index = next_output_++) {
       transform_output(index, worker);
     }
-    gate_.arrive_and_wait();
+    meet();
   }
 
  private:
-  // The last worker to arrive runs this while the others wait.
-  struct Synchronize {
-    TaskParallelRun* run;
-    void operator()() noexcept { run->synchronize(); }
-  };
+  // Waits for all workers. The last one that comes runs the synchronization task.
+  void meet() {
+    meeting_.meet([this] { synchronize(); });
+  }
 
   // Runs the next of the four synchronization tasks.
   void synchronize() {
@@ -130,7 +129,7 @@ class TaskParallelRun {
   Complex* channels_ = nullptr;
   Complex* kernels_ = nullptr;
   Complex* sums_ = nullptr;
-  std::barrier<Synchronize> gate_;
+  Meeting meeting_;
 };
 
 class TaskParallelLayer final : public PreparedLayer {
