@@ -1,46 +1,22 @@
 #include "primitives/core/gradient.hpp"
 
+#include "primitives/core/overloaded.hpp"
 #include "primitives/core/refusals.hpp"
 
 namespace znni {
 namespace {
 
-bool has_gradient(const LayerProblem& layer) {
-  if (const auto* across = std::get_if<AcrossChannelsProblem>(&layer)) {
-    return across->kind == AcrossKind::softmax || across->kind == AcrossKind::log_softmax;
-  }
-  if (const auto* pool = std::get_if<PoolProblem>(&layer)) {
-    if (pool->kind == PoolKind::max) return voxels(pool->window) <= max_pooled_voxels;
-    return pool->kind == PoolKind::average || pool->mode == PoolMode::plain;
-  }
-  if (const auto* upsample = std::get_if<UpsampleProblem>(&layer)) return upsample->kind != UpsampleKind::aligned;
-  return std::holds_alternative<ConvProblem>(layer) || std::holds_alternative<ActivationProblem>(layer) ||
-         std::holds_alternative<AddProblem>(layer) || std::holds_alternative<ConcatProblem>(layer) ||
-         std::holds_alternative<CropProblem>(layer) || std::holds_alternative<DivideProblem>(layer) ||
-         std::holds_alternative<MultiplyProblem>(layer) || std::holds_alternative<PReluProblem>(layer) ||
-         std::holds_alternative<ScaleShiftProblem>(layer);
-}
+enum class Parameters { none, slopes, with_bias };
 
-bool has_bias(const LayerProblem& layer) {
-  return std::holds_alternative<ConvProblem>(layer) || std::holds_alternative<ScaleShiftProblem>(layer);
-}
+// What a layer's gradients need.
+struct GradientRules {
+  bool exists = true;
+  Parameters parameters = Parameters::none;
+  Activation activation = {};                 // that the layer applies to its sum
+  SavedValue saved_value = SavedValue::none;  // for the gradient of an input
+};
 
-bool has_weights(const LayerProblem& layer) { return has_bias(layer) || std::holds_alternative<PReluProblem>(layer); }
-
-// Returns the activation that a layer of another kind applies to its sum.
-Activation fused_activation(const LayerProblem& layer) {
-  if (const auto* conv = std::get_if<ConvProblem>(&layer)) return conv->activation;
-  if (const auto* sum = std::get_if<AddProblem>(&layer)) return sum->activation;
-  return {};
-}
-
-// Returns the bytes of the gradients of a layer's weights, with that of its bias.
-std::int64_t weights_bytes(const LayerProblem& layer, Format format) {
-  const Shape5 shape = weights_shape(layer);
-  const std::int64_t count = has_scale(layer) ? shape.f : shape.S;
-  const std::int64_t bias = has_bias(layer) ? tensor_bytes({1, count, Vec3::cube(1)}, {}) : 0;
-  return add(tensor_bytes(shape, format), bias);
-}
+constexpr GradientRules no_gradient{.exists = false};
 
 // Returns the value from which an activation's slope follows.
 SavedValue saved_value(Activation activation) {
@@ -62,19 +38,59 @@ SavedValue saved_value(Activation activation) {
   return SavedValue::input;
 }
 
+GradientRules rules_of(const PoolProblem& pool) {
+  const bool exists = pool.kind == PoolKind::max ? voxels(pool.window) <= max_pooled_voxels
+                                                 : pool.kind == PoolKind::average || pool.mode == PoolMode::plain;
+  return {.exists = exists, .saved_value = pool.kind == PoolKind::average ? SavedValue::none : SavedValue::input};
+}
+
+GradientRules rules_of(const AcrossChannelsProblem& across) {
+  const bool exists = across.kind == AcrossKind::softmax || across.kind == AcrossKind::log_softmax;
+  return {.exists = exists, .saved_value = SavedValue::output};
+}
+
+// Returns the rules of a layer. An alternative that is added does not compile until it is answered here.
+GradientRules rules_of(const LayerProblem& layer) {
+  constexpr Parameters with_bias = Parameters::with_bias;
+  return std::visit(
+      Overloaded{
+          [](const ConvProblem& conv) { return GradientRules{.parameters = with_bias, .activation = conv.activation}; },
+          [](const PoolProblem& pool) { return rules_of(pool); },
+          [](const ActivationProblem& own) { return GradientRules{.saved_value = saved_value(own.activation)}; },
+          [](const AcrossChannelsProblem& across) { return rules_of(across); },
+          [](const ScaleShiftProblem&) { return GradientRules{.parameters = with_bias}; },
+          [](const AddProblem& sum) { return GradientRules{.activation = sum.activation}; },
+          [](const ConcatProblem&) { return GradientRules{}; },
+          [](const ReorderProblem&) { return no_gradient; },
+          [](const CropProblem&) { return GradientRules{}; },
+          [](const ConvPoolProblem&) { return no_gradient; },
+          [](const UpsampleProblem& up) { return GradientRules{.exists = up.kind != UpsampleKind::aligned}; },
+          [](const NormProblem&) { return no_gradient; },
+          [](const MultiplyProblem&) { return GradientRules{.saved_value = SavedValue::input}; },
+          [](const GlobalPoolProblem&) { return no_gradient; },
+          [](const PReluProblem&) {
+            return GradientRules{.parameters = Parameters::slopes, .saved_value = SavedValue::input};
+          },
+          [](const AttentionProblem&) { return no_gradient; },
+          [](const AddVolumeProblem&) { return no_gradient; },
+          [](const DivideProblem&) { return GradientRules{.saved_value = SavedValue::input}; },
+          [](const StackProblem&) { return no_gradient; },
+      },
+      layer);
+}
+
+// Returns the bytes of the gradients of a layer's weights, with that of its bias.
+std::int64_t weights_bytes(const LayerProblem& layer, Format format) {
+  const Shape5 shape = weights_shape(layer);
+  const std::int64_t count = has_scale(layer) ? shape.f : shape.S;
+  const bool has_bias = rules_of(layer).parameters == Parameters::with_bias;
+  return add(tensor_bytes(shape, format), has_bias ? tensor_bytes({1, count, Vec3::cube(1)}, {}) : 0);
+}
+
 }  // namespace
 
 SavedValue saved_value(const GradientProblem& problem) {
-  if (problem.of != GradientOf::input) return SavedValue::input;
-  if (const auto* pool = std::get_if<PoolProblem>(&problem.layer)) {
-    return pool->kind == PoolKind::average ? SavedValue::none : SavedValue::input;
-  }
-  if (const auto* own = std::get_if<ActivationProblem>(&problem.layer)) return saved_value(own->activation);
-  const bool reads_input = std::holds_alternative<MultiplyProblem>(problem.layer) ||
-                           std::holds_alternative<DivideProblem>(problem.layer) ||
-                           std::holds_alternative<PReluProblem>(problem.layer);
-  if (reads_input) return SavedValue::input;
-  return std::holds_alternative<AcrossChannelsProblem>(problem.layer) ? SavedValue::output : SavedValue::none;
+  return problem.of == GradientOf::input ? rules_of(problem.layer).saved_value : SavedValue::input;
 }
 
 int saved_input(const GradientProblem& problem) {
@@ -104,8 +120,9 @@ Shape5 saved_shape(const GradientProblem& problem) {
 
 Result<void> check(const GradientProblem& problem) {
   if (Result<void> sound = check(problem.layer); !sound) return sound;
-  if (!has_gradient(problem.layer)) return refused("no gradient is known of: " + to_string(problem.layer));
-  if (fused_activation(problem.layer).kind != ActivationKind::none) {
+  const GradientRules rules = rules_of(problem.layer);
+  if (!rules.exists) return refused("no gradient is known of: " + to_string(problem.layer));
+  if (rules.activation.kind != ActivationKind::none) {
     return refused("the gradient of an activation is a problem of its own; take it off: " + to_string(problem.layer));
   }
   if (problem.input < 0 || problem.input >= input_count(problem.layer)) {
@@ -116,7 +133,7 @@ Result<void> check(const GradientProblem& problem) {
     return invalid_argument("two gradients at once are those of input 0 and the weights of a convolution, not: " +
                             to_string(problem.layer));
   }
-  const bool has_own = has_weights(problem.layer) && problem.input == 0;
+  const bool has_own = rules.parameters != Parameters::none && problem.input == 0;
   if (problem.of == GradientOf::weights && !has_own) {
     return invalid_argument("input " + std::to_string(problem.input) + " has no weights: " + to_string(problem.layer));
   }
