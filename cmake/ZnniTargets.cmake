@@ -51,17 +51,23 @@ if(NOT ZNNI_SANITIZE)
 endif()
 target_compile_options(znni_flags INTERFACE
   "$<${wrong_warnings}:-Wno-maybe-uninitialized;-Wno-array-bounds;-Wno-stringop-overflow>")
+# In the preset dev tests' own code is compiled as in a release, to the letter, so that ccache has it from there. What is
+# tested is checked, whoever owns the memory that it touches.
+set(checked "$<COMPILE_LANGUAGE:C,CXX>")
+if(ZNNI_SANITIZE AND CMAKE_BUILD_TYPE STREQUAL "Release")
+  set(checked "$<AND:${checked},$<NOT:${of_tests}>>")
+  target_compile_options(znni_flags INTERFACE "$<${checked}:-UNDEBUG;-g1;$<IF:${optimized},-O1,-O0>>")
+endif()
 if(ZNNI_SANITIZE)
   target_compile_options(znni_flags INTERFACE
-    "$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${ZNNI_SANITIZE};-fno-sanitize-recover=all;-fno-omit-frame-pointer>")
-  # The address sanitizer reports an access by a null pointer or by one that overflowed, with its stack, and these
-  # processors allow any alignment. Checks of these before every access would make the compiler of a kernel take twice as
-  # long. The tests' own code is checked for bad addresses alone: what is undefined there would take as much time again.
-  target_compile_options(znni_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=null,alignment,pointer-overflow>)
-  target_compile_options(znni_flags INTERFACE "$<$<AND:$<COMPILE_LANGUAGE:CXX>,${of_tests}>:-fno-sanitize=undefined>")
-  # Where the optimizer is off, the checks of addresses are calls, less work for the compiler than code in place.
-  target_compile_options(znni_flags INTERFACE
-    "$<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<NOT:${optimized}>>:--param=asan-instrumentation-with-call-threshold=0>")
+    "$<${checked}:-fsanitize=${ZNNI_SANITIZE};-fno-sanitize-recover=all;-fno-omit-frame-pointer>"
+    # The address sanitizer reports an access by a null pointer or by one that overflowed, with its stack, and these
+    # processors allow any alignment. Checks of these before every access would make the compiler of a kernel take twice
+    # as long. Tests' own code is checked for bad addresses at most: what is undefined there would take as much time again.
+    "$<${checked}:-fno-sanitize=null,alignment,pointer-overflow>"
+    "$<$<AND:${checked},${of_tests}>:-fno-sanitize=undefined>"
+    # Where the optimizer is off, the checks of addresses are calls, less work for the compiler than code in place.
+    "$<$<AND:${checked},$<COMPILE_LANG_AND_ID:CXX,GNU>,$<NOT:${optimized}>>:--param=asan-instrumentation-with-call-threshold=0>")
   # The thread sanitizer finds nothing in a library whose data one thread alone has: ZNNI_SINGLE_THREADED leaves it out.
   target_compile_options(znni_flags INTERFACE "$<$<BOOL:$<TARGET_PROPERTY:ZNNI_SINGLE_THREADED>>:-fno-sanitize=thread>")
   target_link_options(znni_flags INTERFACE -fsanitize=${ZNNI_SANITIZE})

@@ -78,9 +78,10 @@ build_preset() {
   say "building preset $preset"
   grep -qwE 'avx2|asimd|Features' /proc/cpuinfo || die "this processor has no AVX2: x86-64-v3 or newer is needed"
   # ccache keeps what was compiled with precompiled headers only if it may leave out macros that change between runs. It
-  # takes the headers from the compiler's own list of them, so that nothing is preprocessed twice.
+  # takes the headers from the compiler's own list of them, so that nothing is preprocessed twice. Paths below the root
+  # are relative for it: presets then share what they compile alike.
   (cd "$root" && cmake --preset "$preset" \
-    -DCMAKE_CXX_COMPILER_LAUNCHER="env;CCACHE_SLOPPINESS=pch_defines,time_macros;CCACHE_DEPEND=1;ccache" \
+    -DCMAKE_CXX_COMPILER_LAUNCHER="env;CCACHE_SLOPPINESS=pch_defines,time_macros;CCACHE_DEPEND=1;CCACHE_BASEDIR=$root;ccache" \
     -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache -DZNNI_TEST_PYTHON="$root/build/venv/bin/python" >"$log" 2>&1) || { tail -30 "$log" >&2; die "configuring failed: see $log"; }
   cmake --build "$root/build/$preset" -j "$(nproc)" ${1:+--target "$@"}
 }
