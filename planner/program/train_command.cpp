@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "planner/plan/pins.hpp"
+#include "planner/train/step_form.hpp"
 #include "planner/train/step_patch.hpp"
 #include "primitives/cpu/grad/gradients.hpp"
 
@@ -14,9 +15,11 @@ namespace {
 Result<StepPlan> plan_asked(const Network& network, const PlannerOptions& options, const StepOptions& step,
                             const StepParts& parts) {
   if (const std::optional<Vec3> patch = pinned_patch(options.pins, network.spatial_rank)) {
-    return plan_step(network, *patch, step, parts);
+    const StepForm form = step_form(network, *patch, step.sparse);
+    if (!form.note.empty()) std::printf("%s\n", form.note.c_str());
+    return plan_step(form.network, *patch, step, parts);
   }
-  Result<StepPatch> chosen = choose_step_patch(network, step, parts);
+  Result<StepPatch> chosen = choose_step_patch(pooled_form(network), step, parts);
   if (!chosen) return chosen.error();
   std::printf("%s\n", to_string(*chosen).c_str());
   return std::move(chosen->plan);

@@ -15,35 +15,14 @@ namespace {
 
 std::string axis_name(int axis) { return std::string(1, "zyx"[axis]); }
 
-// Fails unless the patch is legal along each axis; the error names the nearest extents that are. A patch is a volume,
-// which must have the voxels that the network reflects.
-Result<void> check_patch(const Network& network, const std::vector<PoolingMode>& modes, Vec3 patch) {
-  const Reach reach = reaches(network).back();
-  const Vec3 frame = framed(network, {});
-  for (int axis = 0; axis < 3; ++axis) {
-    const std::int64_t asked = patch[axis] + frame[axis];
-    const std::int64_t step = std::max(reach.stride[axis], period(network)[axis]);
-    const std::int64_t most = std::max(asked, min_extent(network)[axis] + step) + 2 * step;
-    const std::vector<std::int64_t> legal = legal_extents(network, modes, axis, most);
-    if (legal.empty()) return refused("network " + network.name + ": its poolings leave no legal patch");
-    const auto above = std::lower_bound(legal.begin(), legal.end(), asked);
-    if (above != legal.end() && *above == asked) continue;
-    std::string right;
-    if (above != legal.begin()) right = std::to_string(*(above - 1) - frame[axis]);
-    if (above != legal.end()) right += (right.empty() ? "" : " or ") + std::to_string(*above - frame[axis]);
-    return invalid_argument("patch." + axis_name(axis) + " = " + std::to_string(patch[axis]) +
-                            " does not fit the windows and strides of " + "network " + network.name + ": take " +
-                            right);
-  }
-  const Result<void> taken = check_volume(network, patch);
-  return taken ? Result<void>() : taken.error().within("patch");
+std::vector<PoolingMode> modes_of(const Network& network, bool sparse) {
+  const PoolMode mode = sparse ? PoolMode::plain : PoolMode::fragments;
+  return std::vector<PoolingMode>(pooling_nodes(network).size(), PoolingMode(mode));
 }
 
 Result<Geometry> geometry_of(const Network& network, Vec3 patch, bool sparse) {
-  const PoolMode mode = sparse ? PoolMode::plain : PoolMode::fragments;
-  const std::vector<PoolingMode> modes(pooling_nodes(network).size(), PoolingMode(mode));
-  if (Result<void> legal = check_patch(network, modes, patch); !legal) return legal.error();
-  GeometryChoice choice{framed(network, patch), 1, modes};
+  if (Result<void> legal = check_step_patch(network, patch, sparse); !legal) return legal.error();
+  GeometryChoice choice{framed(network, patch), 1, modes_of(network, sparse)};
   choice.closed = padded_axes(network);
   return make_geometry(network, choice);
 }
@@ -133,6 +112,28 @@ class StepChooser {
 };
 
 }  // namespace
+
+Result<void> check_step_patch(const Network& network, Vec3 patch, bool sparse) {
+  const Reach reach = reaches(network).back();
+  const Vec3 frame = framed(network, {});
+  for (int axis = 0; axis < 3; ++axis) {
+    const std::int64_t asked = patch[axis] + frame[axis];
+    const std::int64_t step = std::max(reach.stride[axis], period(network)[axis]);
+    const std::int64_t most = std::max(asked, min_extent(network)[axis] + step) + 2 * step;
+    const std::vector<std::int64_t> legal = legal_extents(network, modes_of(network, sparse), axis, most);
+    if (legal.empty()) return refused("network " + network.name + ": its poolings leave no legal patch");
+    const auto above = std::lower_bound(legal.begin(), legal.end(), asked);
+    if (above != legal.end() && *above == asked) continue;
+    std::string right;
+    if (above != legal.begin()) right = std::to_string(*(above - 1) - frame[axis]);
+    if (above != legal.end()) right += (right.empty() ? "" : " or ") + std::to_string(*above - frame[axis]);
+    return invalid_argument("patch." + axis_name(axis) + " = " + std::to_string(patch[axis]) +
+                            " does not fit the windows and strides of network " + network.name + ": take " +
+                            right);
+  }
+  const Result<void> taken = check_volume(network, patch);
+  return taken ? Result<void>() : taken.error().within("patch");
+}
 
 Result<StepPlan> plan_step(const Network& network, Vec3 patch, const StepOptions& options, const StepParts& parts) {
   if (Result<void> sound = check_trainable(network); !sound) return sound.error();

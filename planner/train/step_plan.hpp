@@ -45,6 +45,10 @@ struct StepPlan {
   Seconds seconds = 0;  // predicted, without the loss
 };
 
+// Fails unless the patch is legal along each axis; the error names the nearest extents that are. A patch is a volume,
+// which must have the voxels that the network reflects.
+[[nodiscard]] Result<void> check_step_patch(const Network& network, Vec3 patch, bool sparse);
+
 // Returns the fastest plan found (StepSearch) for one patch of `patch` voxels of the input. More memory never predicts
 // a slower step. The tables of `parts` must outlive the plan. Fails if the network cannot be trained
 // (check_trainable()), the patch does not fit its poolings, or the smallest step takes more than options.mem: the error

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "planner/base/memory_limit.hpp"
+#include "planner/train/step_form.hpp"
 #include "primitives/cpu/device/machine.hpp"
 #include "server/train/setup.hpp"
 #include "server/train/trained_with.hpp"
@@ -43,11 +44,14 @@ Result<void> read_network(Inputs& inputs, const Say& say) {
   if (!trained) return trained.error().within(path);
   inputs.trained = *std::move(trained);
   if (!inputs.trained.note.empty()) say(inputs.trained.note);
-  const Network& network = inputs.trained.loaded.network;
+  Network& network = inputs.trained.loaded.network;
   const Result<void> writable = check_writable(with_weights(inputs.trained, inputs.trained.loaded.weights));
   if (!writable) return writable.error().within(path);
   const Result<Vec3> output = output_of_patch(network, inputs.config.patch);
   if (!output) return output.error().within(path);
+  StepForm form = step_form(network, inputs.config.patch, inputs.config.is_sparse);
+  if (!form.note.empty()) say(form.note);
+  network = std::move(form.network);
   const Result<Vec3> stride = compared_stride(network, inputs.config);
   if (!stride) return stride.error().within(inputs.options.config);
   inputs.stride = *stride;

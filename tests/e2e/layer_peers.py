@@ -34,17 +34,26 @@ class Numpy:
         self.back.append(lambda: back(node["gradient"]))
         return node
 
-    def conv(self, x, name, stride=1, mode="constant"):
-        """A convolution of 3x3x3 that pads, with zeros or in another mode of np.pad, or of 1x1x1."""
+    @staticmethod
+    def windows(taps, extents, stride=1, dilation=1):
+        """Returns the voxels that each tap of a window reads, of all channels."""
+        n_out = [(n - dilation * (t - 1) - 1) // stride + 1 for n, t in zip(extents, taps)]
+        return {
+            tap: (slice(None),)
+            + tuple(slice(dilation * t, dilation * t + stride * (n - 1) + 1, stride) for t, n in zip(tap, n_out))
+            for tap in np.ndindex(*taps)
+        }
+
+    def conv(self, x, name, stride=1, mode="constant", dilation=1):
+        """A convolution of 3x3x3 that pads, with zeros or in another mode of np.pad, or of 1x1x1. Without a mode it
+        does not pad.
+        """
         kernel, bias = self.weights[name + ".w"], self.weights[name + ".b"]
-        width = kernel.shape[2] // 2
+        width = kernel.shape[2] // 2 if mode else 0
+        mode = mode or "constant"
         around = [(0, 0)] + [(width, width)] * 3
         padded = np.pad(x["value"], around, mode)
-        n_out = [(n - kernel.shape[2]) // stride + 1 for n in padded.shape[1:]]
-        windows = {
-            tap: (slice(None),) + tuple(slice(t, t + stride * (n - 1) + 1, stride) for t, n in zip(tap, n_out))
-            for tap in np.ndindex(kernel.shape[2:])
-        }
+        windows = self.windows(kernel.shape[2:], padded.shape[1:], stride, dilation)
         out = bias[:, None, None, None] + sum(
             np.tensordot(kernel[(slice(None), slice(None), *tap)], padded[where], 1) for tap, where in windows.items()
         )
@@ -96,6 +105,18 @@ class Numpy:
             x["gradient"] += spread.reshape(blocks.shape).transpose(0, 1, 4, 2, 5, 3, 6).reshape(f, *n)
 
         return self.value(np.take_along_axis(flat, first, -1)[..., 0], back)
+
+    def filter(self, x, dilation):
+        """The maximum of 2x2x2 voxels that are so far apart, at every voxel."""
+        windows = self.windows((2, 2, 2), x["value"].shape[1:], 1, dilation)
+        values = np.stack([x["value"][where] for where in windows.values()])
+        first = values.argmax(0)
+
+        def back(gradient):
+            for number, where in enumerate(windows.values()):
+                x["gradient"][where] += gradient * (first == number)
+
+        return self.value(values.max(0), back)
 
     def transposed(self, x, name):
         """A transposed convolution of 2x2x2 and stride 2."""
@@ -149,15 +170,16 @@ class Numpy:
 
         return self.value(a["value"] * b["value"], back)
 
-    def losses(self, net, image, target):
-        """Trains by gradient descent; returns the losses."""
+    def losses(self, net, image, target, steps=STEPS, stride=1):
+        """Trains by gradient descent; returns the losses. A stride says which voxels of the output the loss sees."""
         found = []
-        for _ in range(STEPS):
+        seen = (slice(None),) + (slice(None, None, stride),) * 3
+        for _ in range(steps):
             self.back, self.gradients = [], {}
             out = net(self, self.value(image.astype(np.float64), lambda _: None))
-            error = out["value"] - target
+            error = out["value"][seen] - target
             found.append((error**2).mean())
-            out["gradient"] += 2 * error / error.size
+            out["gradient"][seen] += 2 * error / error.size
             for step in reversed(self.back):
                 step()
             for name, gradient in self.gradients.items():
@@ -171,10 +193,11 @@ class Torch:
     def __init__(self, weights):
         self.weights = {name: torch.from_numpy(value.copy()).requires_grad_() for name, value in weights.items()}
 
-    def conv(self, x, name, stride=1, mode="constant"):
+    def conv(self, x, name, stride=1, mode="constant", dilation=1):
         kernel = self.weights[name + ".w"]
-        padded = functional.pad(x, [kernel.shape[2] // 2] * 6, {"edge": "replicate"}.get(mode, mode))
-        return functional.conv3d(padded, kernel, self.weights[name + ".b"], stride=stride)
+        if mode:
+            x = functional.pad(x, [kernel.shape[2] // 2] * 6, {"edge": "replicate"}.get(mode, mode))
+        return functional.conv3d(x, kernel, self.weights[name + ".b"], stride=stride, dilation=dilation)
 
     def prelu(self, x, name):
         return functional.prelu(x, self.weights[name + ".s"].flatten())
@@ -191,6 +214,10 @@ class Torch:
         return functional.max_pool3d(x, 2)
 
     @staticmethod
+    def filter(x, dilation):
+        return functional.max_pool3d(x, 2, 1, dilation=dilation)
+
+    @staticmethod
     def resize(x, mode):
         return functional.interpolate(x, scale_factor=2, mode="trilinear" if mode == "linear" else "nearest")
 
@@ -202,13 +229,14 @@ class Torch:
     def product(a, b):
         return a * b
 
-    def losses(self, net, image, target):
+    def losses(self, net, image, target, steps=STEPS, stride=1):
         """Trains by gradient descent; returns the losses."""
         found = []
         optimizer = torch.optim.SGD(self.weights.values(), RATE)
-        for _ in range(STEPS):
+        for _ in range(steps):
             optimizer.zero_grad()
-            loss = ((net(self, torch.from_numpy(image)[None]) - torch.from_numpy(target)) ** 2).mean()
+            out = net(self, torch.from_numpy(image)[None])[..., ::stride, ::stride, ::stride]
+            loss = ((out - torch.from_numpy(target)) ** 2).mean()
             found.append(loss.item())
             loss.backward()
             optimizer.step()
@@ -228,11 +256,11 @@ class Onnx:
         self.nodes.append(helper.make_node(operation, inputs, [name], **settings))
         return name
 
-    def conv(self, x, name, stride=1, mode="constant"):
+    def conv(self, x, name, stride=1, mode="constant", dilation=1):
         width = self.weights[name + ".w"].shape[2]
-        if mode != "constant":
+        if mode not in (None, "constant"):
             x = self.copies(x, width // 2, mode)
-        settings = {"kernel_shape": [width] * 3, "strides": [stride] * 3}
+        settings = {"kernel_shape": [width] * 3, "strides": [stride] * 3, "dilations": [dilation] * 3}
         settings["pads"] = [width // 2 if mode == "constant" else 0] * 6
         return self.node("Conv", [x, name + ".w", name + ".b"], **settings)
 
@@ -254,6 +282,9 @@ class Onnx:
 
     def pool(self, x):
         return self.node("MaxPool", [x], kernel_shape=[2] * 3, strides=[2] * 3)
+
+    def filter(self, x, dilation):
+        return self.node("MaxPool", [x], kernel_shape=[2] * 3, strides=[1] * 3, dilations=[dilation] * 3)
 
     def resize(self, x, mode):
         scales = numpy_helper.from_array(np.array([1, 1, 2, 2, 2], np.float32), f"scales{len(self.nodes)}")

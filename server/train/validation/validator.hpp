@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "planner/costs/catalogue.hpp"
+#include "planner/network/max_filters.hpp"
 #include "planner/network/quotients.hpp"
 #include "planner/plan/plan.hpp"
 #include "primitives/core/device.hpp"
@@ -62,6 +63,7 @@ class Validator {
   };
   Validator(const ValidationParts& parts, std::vector<LabelledVolume> volumes, Catalogue catalogue)
       : parts_(parts), network_(parts.network), volumes_(std::move(volumes)), catalogue_(std::move(catalogue)) {
+    pool_for_dilations(network_);
     mark_behind_quotients(network_);
   }
   [[nodiscard]] Result<void> check_volumes() const;
@@ -75,7 +77,7 @@ class Validator {
                                         const std::stop_token& stop) const;
 
   ValidationParts parts_;
-  Network network_;  // as it runs: a quotient beside the volume reaches no voxel of the output
+  Network network_;  // as it is served: max filters are poolings; a quotient beside the volume reaches no output
   std::vector<LabelledVolume> volumes_;
   Catalogue catalogue_;
   Plan plan_;
