@@ -45,8 +45,10 @@ std::string words_of(const Operation& operation) {
 std::string mend_of(const Operation& operation) {
   if (std::holds_alternative<Stack>(operation)) return "write its stages as nodes of their own";
   const auto* pool = std::get_if<Pooling>(&operation);
-  if (pool == nullptr) return "replace it by layers that docs/training/README.md lists";
-  if (pool->kind == PoolKind::max) return "at most " + std::to_string(max_pooled_voxels) + " are right";
+  if (pool == nullptr) return "znnid serves it; to train, replace it by layers that docs/training/README.md lists";
+  if (pool->kind == PoolKind::max) {
+    return "at most " + std::to_string(max_pooled_voxels) + " are right: write a pooling for each axis in its place";
+  }
   return "leave out inside: all is inside there";
 }
 

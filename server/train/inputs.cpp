@@ -45,10 +45,10 @@ Result<void> read_network(Inputs& inputs, const Say& say) {
   inputs.trained = *std::move(trained);
   if (!inputs.trained.note.empty()) say(inputs.trained.note);
   Network& network = inputs.trained.loaded.network;
-  const Result<void> writable = check_writable(with_weights(inputs.trained, inputs.trained.loaded.weights));
-  if (!writable) return writable.error().within(path);
   const Result<Vec3> output = output_of_patch(network, inputs.config.patch);
   if (!output) return output.error().within(path);
+  const Result<void> writable = check_writable(with_weights(inputs.trained, inputs.trained.loaded.weights));
+  if (!writable) return writable.error().within(path);
   StepForm form = step_form(network, inputs.config.patch, inputs.config.is_sparse);
   if (!form.note.empty()) say(form.note);
   network = std::move(form.network);

@@ -81,7 +81,7 @@ class Training(program_case.ProgramCase):
         self.small.write_text(SMALL + "node { channel_norm {} }")
         line = self.refused(2, "--train", "--model", self.small, "--patch", "21", "--mem", "1G")
         self.assertIn("training has no gradient of node '", line)
-        self.assertIn(", layer normalisation; replace it by layers that docs/training/README.md lists", line)
+        self.assertIn(", layer normalisation; znnid serves it; to train, replace it by layers", line)
 
     def test_networks_that_pad_have_outputs_as_large_as_the_patch(self):
         self.small.write_text(UNET)

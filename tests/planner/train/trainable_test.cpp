@@ -31,7 +31,7 @@ TEST(Trainable, RefusesWhatCannotBeTrainedByName) {
   };
   const auto words = [](const std::string& noun) {
     return "training has no gradient of node 'b', " + noun +
-           "; replace it by layers that docs/training/README.md lists";
+           "; znnid serves it; to train, replace it by layers that docs/training/README.md lists";
   };
   EXPECT_EQ(refusal_of_second(AcrossChannels{AcrossKind::norm}), words("layer normalisation"));
   EXPECT_EQ(refusal_of_second(AcrossChannels{AcrossKind::unit}), words("normalisation to unit length"));
@@ -46,7 +46,8 @@ TEST(Trainable, RefusesWhatCannotBeTrainedByName) {
   EXPECT_EQ(refusal_of_second(Stack{{stage, stage}}),
             "training has no gradient of node 'b', stack of poolings; write its stages as nodes of their own");
   EXPECT_EQ(refusal_of_second(Pooling{PoolKind::max, Vec3::cube(7)}),
-            "training has no gradient of node 'b', max pooling with a window of 343 voxels; at most 256 are right");
+            "training has no gradient of node 'b', max pooling with a window of 343 voxels; at most 256 are right: "
+            "write a pooling for each axis in its place");
   EXPECT_EQ(refusal_of_second(Pooling{PoolKind::average_inside}),
             "training has no gradient of node 'b', average pooling of what lies inside, with a stride, where nothing "
             "pads; leave out inside: all is inside there");
