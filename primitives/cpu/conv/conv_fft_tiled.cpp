@@ -61,8 +61,8 @@ class TiledLayer final : public PreparedLayer {
     return scratch.data() + index * (static_cast<std::int64_t>(scratch.size()) / parts);
   }
 
-  // Returns the zeros around an input that is smaller than the layer's: it stands in the middle (the gradient of an
-  // output, which is the input of a layer in a training; no such layer is dilated).
+  // Returns the zeros around each phase of an input that is smaller than the layer's: it stands in the middle (the
+  // gradient of an output, which is the input of a layer in a training).
   [[nodiscard]] Vec3 border_around(const TensorView& in) const {
     const Tiling& t = plan_.tiling;
     return (t.problem.in.n - phase_view(in, t.phases.dilation, {}).shape.n) / Vec3::cube(2);

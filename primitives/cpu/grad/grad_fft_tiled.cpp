@@ -1,7 +1,8 @@
 // cpu.grad.fft_tiled: gradients of convolutions by spectra of overlap-save tiles. That of the kernels:
 // weights_tiles.hpp. That of the input is a convolution itself, of the output's gradient with k - 1 zeros around it and
 // the kernels turned and their channels swapped; cpu.conv.fft_tiled computes it, and puts the zeros around. Kernels are
-// transformed in every run, since they change in every step of a training.
+// transformed in every run, since they change in every step of a training. Phases of a dilated convolution
+// (fft_tiled/phases.hpp) have tiles of their own, whose products are added.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -36,7 +37,7 @@ std::vector<Estimate> describe_weights(const GradientProblem& problem, const Til
     for (const Format in : float_formats(spec)) {
       if (in == planar_format && std::max(conv.in.f, conv.f_out) >= tiling.lanes) continue;
       Estimate estimate{variant_of(tiling), in, planar_format, weights_seconds(tiling, spec), {}};
-      estimate.memory = weights_memory(tiling, spec.threads, in);
+      estimate.memory = weights_memory(conv, tiling, spec.threads, in);
       estimates.push_back(std::move(estimate));
     }
   }
@@ -79,8 +80,8 @@ std::vector<Estimate> describe_input(const GradientProblem& problem, const TileK
 
 Result<std::vector<Estimate>> describe_fft_tiled(const GradientProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem.layer);
-  if (conv == nullptr || !is_single(problem) || !is_plain(*conv) || conv->dilation != Vec3::cube(1)) {
-    return refusal(fft_tiled_name, "gradients of convolutions without dilation, stride or groups", problem);
+  if (conv == nullptr || !is_single(problem) || !is_plain(*conv)) {
+    return refusal(fft_tiled_name, "gradients of convolutions without stride or groups", problem);
   }
   if (!covers(Vec3::cube(tile_extents().back()), conv->k) || std::max(conv->in.f, conv->f_out) > max_channels) {
     return refusal(fft_tiled_name, "gradients of kernels of up to 48 taps per axis between up to 65536 channels",

@@ -24,7 +24,7 @@ void TileTransforms::transform_window(const TensorView& in, Vec3 border, std::in
                     plane, scratch, border});
 }
 
-// A stack's tensor ends behind its own m voxels, so that zeros follow.
+// A stack's tensor ends behind the m voxels of its phase, so that zeros follow.
 void TileTransforms::transform_tile(const TensorView& out, std::int64_t batch, std::int64_t task, float* spectra,
                                     float* scratch) const {
   const std::int64_t stacks = tiling_.stacks_of(batch);
@@ -32,8 +32,9 @@ void TileTransforms::transform_tile(const TensorView& out, std::int64_t batch, s
   const std::int64_t first = batch * tiling_.stacks_per_batch + place;
   const Stack stack = stack_at(tiling_, first);
   TensorView window = out;
-  window.shape.n.y = std::min(out.shape.n.y, stack.y + tiling_.m().y);
-  window.shape.n.x = std::min(out.shape.n.x, stack.x + tiling_.m().x);
+  const Vec3 apart = tiling_.phases.dilation;
+  window.shape.n.y = std::min(out.shape.n.y, (stack.y + tiling_.m().y) * apart.y + stack.phase.y);
+  window.shape.n.x = std::min(out.shape.n.x, (stack.x + tiling_.m().x) * apart.x + stack.phase.x);
   const std::int64_t z = task / stacks;
   float* const plane = spectra + z * tiling_.plane_step() + place * tiling_.stack_step();
   kernels_.forward({&of_output_, &window, first, 1, z, plane, scratch});

@@ -8,9 +8,10 @@ namespace znni::cpu {
 ConvProblem turned_problem(const ConvProblem& conv) {
   ConvProblem turned;
   turned.in = output_shape(conv);
-  turned.in.n = turned.in.n + conv.k + conv.k - Vec3::cube(2);
+  turned.in.n = turned.in.n + Vec3::cube(2) * conv.dilation * (conv.k - Vec3::cube(1));
   turned.f_out = conv.in.f;
   turned.k = conv.k;
+  turned.dilation = conv.dilation;
   return turned;
 }
 

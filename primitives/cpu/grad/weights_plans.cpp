@@ -52,7 +52,8 @@ std::vector<Tiling> fastest_tilings(Tiling tiling, const std::function<Seconds(c
 }
 
 std::vector<Tiling> weights_tilings(const ConvProblem& conv, const TileKernels& kernels, const DeviceSpec& spec) {
-  return fastest_tilings({conv, kernels.lanes, {}}, [&](const Tiling& t) { return weights_seconds(t, spec); });
+  return fastest_tilings(weights_tiling(conv, kernels, {}),
+                         [&](const Tiling& t) { return weights_seconds(t, spec); });
 }
 
 Variant variant_of(const Tiling& tiling) {
@@ -61,7 +62,8 @@ Variant variant_of(const Tiling& tiling) {
 
 Tiling weights_tiling(const ConvProblem& conv, const TileKernels& kernels, const Variant& variant) {
   const Vec3 T{setting(variant, "tile_z", 16), setting(variant, "tile_y", 16), setting(variant, "tile_x", 16)};
-  return {conv, kernels.lanes, T, setting(variant, "stacks", 1)};
+  const Phases phases = phases_of(conv);
+  return {phase_problem(conv, phases), kernels.lanes, T, setting(variant, "stacks", 1), phases};
 }
 
 std::int64_t weights_worker_floats(const Tiling& tiling) {
@@ -69,8 +71,8 @@ std::int64_t weights_worker_floats(const Tiling& tiling) {
                                weights_column_scratch(tiling), weights_inverse_scratch(tiling)}));
 }
 
-MemoryPlan weights_memory(const Tiling& tiling, int workers, Format in) {
-  MemoryPlan memory = gradient_buffers({tiling.problem, GradientOf::weights}, in, planar_format);
+MemoryPlan weights_memory(const ConvProblem& conv, const Tiling& tiling, int workers, Format in) {
+  MemoryPlan memory = gradient_buffers({conv, GradientOf::weights}, in, planar_format);
   declare_floats(memory, input_spectra_name, mul(tiling.columns(), tiling.column_step()));
   declare_floats(memory, gradient_spectra_name, mul(tiling.columns(), tiling.column_step()));
   declare_floats(memory, weights_sums_name, mul(tiling.columns(), weights_column_floats(tiling)));

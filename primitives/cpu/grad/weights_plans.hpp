@@ -21,7 +21,7 @@ inline constexpr std::string_view gradient_scratch_name = "worker scratch";
 [[nodiscard]] std::vector<Tiling> weights_tilings(const ConvProblem& conv, const TileKernels& kernels,
                                                   const DeviceSpec& spec);
 
-// Convert a tiling to settings and back.
+// Convert a tiling to settings and back. That of a dilated convolution has its phases.
 [[nodiscard]] Variant variant_of(const Tiling& tiling);
 [[nodiscard]] Tiling weights_tiling(const ConvProblem& conv, const TileKernels& kernels, const Variant& variant);
 
@@ -29,7 +29,7 @@ inline constexpr std::string_view gradient_scratch_name = "worker scratch";
 [[nodiscard]] std::int64_t weights_worker_floats(const Tiling& tiling);
 
 // Declares all buffers in one stage. Tensors that are read have the format `in`.
-[[nodiscard]] MemoryPlan weights_memory(const Tiling& tiling, int workers, Format in);
+[[nodiscard]] MemoryPlan weights_memory(const ConvProblem& conv, const Tiling& tiling, int workers, Format in);
 
 [[nodiscard]] Seconds weights_seconds(const Tiling& tiling, const DeviceSpec& spec);
 

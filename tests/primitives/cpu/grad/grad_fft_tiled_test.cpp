@@ -12,7 +12,6 @@ TEST(GradFftTiled, MatchesTheOracleOnRandomProblems) {
   test::check_random_gradients(grad_fft_tiled, 12, [](test::Random& random) {
     ConvProblem conv = test::random_conv(random, 2e6);
     conv.activation = {};
-    conv.dilation = Vec3::cube(1);
     return GradientProblem{conv, random.chance(0.3) ? GradientOf::input : GradientOf::weights};
   });
 }
@@ -30,10 +29,21 @@ TEST(GradFftTiled, ManyChannelsMatchTheOracle) {
   });
 }
 
+// Phases of different extents, and some without an output or an input's voxel.
+TEST(GradFftTiled, DilatedKernelsMatchTheOracle) {
+  test::check_random_gradients(grad_fft_tiled, 12, [](test::Random& random) {
+    const Vec3 k = random.vec3(1, 3);
+    const Vec3 dilation = random.vec3(1, 5);
+    const Vec3 n = dilation * (k - Vec3::cube(1)) + random.vec3(1, random.chance(0.5) ? 6 : 28);
+    const ConvProblem conv{{random.integer(1, 2), random.integer(1, 20), n}, random.integer(1, 20), k, dilation, Vec3::cube(1), {}};
+    return GradientProblem{conv, random.chance(0.5) ? GradientOf::input : GradientOf::weights};
+  });
+}
+
 // Tiles along every axis, a last one that is cut, and batches whose sums are added up.
-TEST(GradFftTiled, BatchesOfTilesAddUp) {
+void expect_batches_add_up(Vec3 dilation) {
   const std::unique_ptr<Device> device = test::open_cpu(2);
-  const ConvProblem conv{{2, 3, {41, 70, 75}}, 2, {3, 2, 4}, Vec3::cube(1), Vec3::cube(1), {}};
+  const ConvProblem conv{{2, 3, {41, 70, 75}}, 2, {3, 2, 4}, dilation, Vec3::cube(1), {}};
   const GradientProblem problem{conv, GradientOf::weights};
   const test::GradientData data = test::gradient_data(problem, 1);
   const Result<std::vector<Estimate>> estimates = grad_fft_tiled.describe(problem, device->spec());
@@ -49,12 +59,17 @@ TEST(GradFftTiled, BatchesOfTilesAddUp) {
   test::expect_close(outcome.bias, data.bias, data.bias_tolerance, "bias");
 }
 
+TEST(GradFftTiled, BatchesOfTilesAddUp) {
+  expect_batches_add_up(Vec3::cube(1));
+  expect_batches_add_up({1, 2, 3});
+}
+
 TEST(GradFftTiled, RefusesWhatItDoesNotCompute) {
-  ConvProblem conv{{1, 4, {9, 9, 60}}, 4, {1, 2, 3}, {1, 1, 2}, {1, 1, 1}, {}};
-  test::expect_gradient_refusal(grad_fft_tiled, {conv}, "without dilation, stride or groups");
-  conv.dilation.x = 1;
+  ConvProblem conv{{1, 4, {9, 9, 60}}, 4, {1, 2, 3}, {1, 1, 1}, {1, 1, 2}, {}};
+  test::expect_gradient_refusal(grad_fft_tiled, {conv}, "without stride or groups");
+  conv.stride.x = 1;
   conv.groups = 2;
-  test::expect_gradient_refusal(grad_fft_tiled, {conv}, "without dilation, stride or groups");
+  test::expect_gradient_refusal(grad_fft_tiled, {conv}, "without stride or groups");
   conv.groups = 1;
   conv.k.x = 49;
   test::expect_gradient_refusal(grad_fft_tiled, {conv}, "48 taps");

@@ -18,6 +18,14 @@ TEST(Turned, TheConvolutionReadsTheOutputsGradientAndWritesThatOfTheInput) {
   EXPECT_EQ(turned_problem(turned).in.n, conv.in.n + Vec3({2, 4, 6}));
 }
 
+TEST(Turned, DilatedConvolutionsStayDilated) {
+  ConvProblem dilated = conv;
+  dilated.dilation = {3, 2, 1};
+  const ConvProblem turned = turned_problem(dilated);
+  EXPECT_EQ(turned.dilation, dilated.dilation);
+  EXPECT_EQ(output_shape(turned), conv.in);
+}
+
 TEST(Turned, KernelsSwapChannelsAndReverseTaps) {
   std::vector<float> kernels(5 * 3 * 24);
   std::iota(kernels.begin(), kernels.end(), 1.0F);
