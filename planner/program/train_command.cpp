@@ -15,9 +15,7 @@ namespace {
 Result<StepPlan> plan_asked(const Network& network, const PlannerOptions& options, const StepOptions& step,
                             const StepParts& parts) {
   if (const std::optional<Vec3> patch = pinned_patch(options.pins, network.spatial_rank)) {
-    const StepForm form = step_form(network, *patch, step.sparse);
-    if (!form.note.empty()) std::printf("%s\n", form.note.c_str());
-    return plan_step(form.network, *patch, step, parts);
+    return plan_step(step_form(network, *patch, step.sparse), *patch, step, parts);
   }
   Result<StepPatch> chosen = choose_step_patch(pooled_form(network), step, parts);
   if (!chosen) return chosen.error();

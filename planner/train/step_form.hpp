@@ -1,8 +1,6 @@
 // In which form a step computes networks of max filters: poolings of stride 1, with dilated windows behind them.
 #pragma once
 
-#include <string>
-
 #include "planner/network/network.hpp"
 
 namespace znni {
@@ -12,13 +10,8 @@ namespace znni {
 // output stay. Steps of both have the same losses and gradients. Requires check().
 [[nodiscard]] Network pooled_form(const Network& network);
 
-struct StepForm {
-  Network network;
-  std::string note;  // one line for the user; "" if there are no such poolings
-};
-
 // Returns the pooled form if such a patch fits it, or if training is sparse, for which poolings must have strides; else
 // the network itself. Requires check().
-[[nodiscard]] StepForm step_form(const Network& network, Vec3 patch, bool sparse);
+[[nodiscard]] Network step_form(const Network& network, Vec3 patch, bool sparse);
 
 }  // namespace znni

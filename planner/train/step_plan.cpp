@@ -128,8 +128,7 @@ Result<void> check_step_patch(const Network& network, Vec3 patch, bool sparse) {
     if (above != legal.begin()) right = std::to_string(*(above - 1) - frame[axis]);
     if (above != legal.end()) right += (right.empty() ? "" : " or ") + std::to_string(*above - frame[axis]);
     return invalid_argument("patch." + axis_name(axis) + " = " + std::to_string(patch[axis]) +
-                            " does not fit the windows and strides of network " + network.name + ": take " +
-                            right);
+                            " does not fit the windows and strides of network " + network.name + ": take " + right);
   }
   const Result<void> taken = check_volume(network, patch);
   return taken ? Result<void>() : taken.error().within("patch");

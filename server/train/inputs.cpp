@@ -49,9 +49,7 @@ Result<void> read_network(Inputs& inputs, const Say& say) {
   if (!output) return output.error().within(path);
   const Result<void> writable = check_writable(with_weights(inputs.trained, inputs.trained.loaded.weights));
   if (!writable) return writable.error().within(path);
-  StepForm form = step_form(network, inputs.config.patch, inputs.config.is_sparse);
-  if (!form.note.empty()) say(form.note);
-  network = std::move(form.network);
+  network = step_form(network, inputs.config.patch, inputs.config.is_sparse);
   const Result<Vec3> stride = compared_stride(network, inputs.config);
   if (!stride) return stride.error().within(inputs.options.config);
   inputs.stride = *stride;

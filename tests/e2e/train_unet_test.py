@@ -149,7 +149,6 @@ class TrainUnetTest(unittest.TestCase):
         model = self.root / "net.onnx"
         Onnx(weights).write(net, model)
         ended = self.run_program(model, 2, f"steps: {STEPS} {more}")
-        self.said = ended.stderr
         log = self.log_of(ended, 2)
         self.assertTrue((self.root / "out2/1/model.onnx").exists())
         return [line["loss"] for line in log]
@@ -178,11 +177,10 @@ class TrainUnetTest(unittest.TestCase):
     def test_pads_that_copy_voxels(self):
         self.compare(mirrored_unet, MIRRORED)
 
-    def filters(self, extent, note):
+    def filters(self, extent):
         """Trains max filters, and goes on from the model: the step that follows, and a validation by the engine."""
         self.use_volume(extent)
         wanted = self.compare(filter_net, FILTERS, FILTERS_FOV)
-        self.assertIn(note, self.said)
         model = self.root / "out2/1/model.onnx"
         self.assertEqual(windows_of(model), windows_of(self.root / "net.onnx"))
         first, last = self.log_of(self.run_program(model, 1, "steps: 1 validation FILES"), 1)
@@ -191,11 +189,11 @@ class TrainUnetTest(unittest.TestCase):
 
     def test_max_filters(self):
         """They are trained as poolings with strides, and written as they were."""
-        self.filters((21, 25, 29), "max filters are computed as poolings with strides")
+        self.filters((21, 25, 29))
 
     def test_max_filters_of_any_patch(self):
         """They are trained as they are."""
-        self.filters((22, 25, 28), "takes longer than poolings with strides: patch.z = 22 does not fit")
+        self.filters((22, 25, 28))
 
     def test_sparse_max_filters(self):
         """The loss compares the voxels that poolings with strides leave."""

@@ -52,8 +52,7 @@ std::vector<Tiling> fastest_tilings(Tiling tiling, const std::function<Seconds(c
 }
 
 std::vector<Tiling> weights_tilings(const ConvProblem& conv, const TileKernels& kernels, const DeviceSpec& spec) {
-  return fastest_tilings(weights_tiling(conv, kernels, {}),
-                         [&](const Tiling& t) { return weights_seconds(t, spec); });
+  return fastest_tilings(weights_tiling(conv, kernels, {}), [&](const Tiling& t) { return weights_seconds(t, spec); });
 }
 
 Variant variant_of(const Tiling& tiling) {

@@ -35,7 +35,8 @@ TEST(GradFftTiled, DilatedKernelsMatchTheOracle) {
     const Vec3 k = random.vec3(1, 3);
     const Vec3 dilation = random.vec3(1, 5);
     const Vec3 n = dilation * (k - Vec3::cube(1)) + random.vec3(1, random.chance(0.5) ? 6 : 28);
-    const ConvProblem conv{{random.integer(1, 2), random.integer(1, 20), n}, random.integer(1, 20), k, dilation, Vec3::cube(1), {}};
+    const ConvProblem conv{
+        {random.integer(1, 2), random.integer(1, 20), n}, random.integer(1, 20), k, dilation, Vec3::cube(1), {}};
     return GradientProblem{conv, random.chance(0.5) ? GradientOf::input : GradientOf::weights};
   });
 }
