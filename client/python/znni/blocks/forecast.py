@@ -74,6 +74,7 @@ class Forecast:
             "blocks": len(grid),
             "blocks_left_out": len(grid) - len(self._kept),
             "voxels_computed": self._kept.voxels(),
+            "machines": self._machines,
             "workers_per_machine": self._fleet.workers,
             "workers_sharing": self._sharers,
             "seconds_of_a_block": classes[grid.middle],
@@ -112,7 +113,8 @@ class Forecast:
 
     @property
     def _machines(self) -> int:
-        return -(-self._spec.nodes // self._fleet.workers)
+        """Returns how many machines compute: those of daemons that run already, if these do."""
+        return len(self._groups)
 
     def _price(self, hours: float) -> float | None:
         price = self._fleet.price_per_hour
@@ -181,8 +183,8 @@ def _left_out(told: dict[str, Any]) -> str:
 
 
 def _machines(spec: JobSpec) -> str:
-    workers = spec.predicted["workers_per_machine"]
-    machines = -(-spec.nodes // workers)
+    machines = spec.predicted["machines"]
+    workers = -(-spec.nodes // machines)
     told = f"{machines} machines" if machines > 1 else "1 machine"
     return f"{told} of {workers} workers" if workers > 1 else told
 

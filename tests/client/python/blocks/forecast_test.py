@@ -115,6 +115,8 @@ class ForecastTest(JobCase):
                 alone = shares(Kept(spec.grid), {n: 3 * s for n, s in forecast.predicted.items()}, 4)
             self.assertEqual(told["workers_sharing"], sharers)
             groups = groups_of(4, 1, servers)
+            self.assertEqual(told["machines"], len(groups))
+            self.assertAlmostEqual(told["price"], 3.0 * len(groups) * told["hours"])
             self.assertAlmostEqual(told["hours"] * 3600, max(sum(alone[group]) for group in groups))  # 2.0: no gain
             self.assertIn(
                 f"\n{sharers} workers share a machine: 2 blocks", summary(dataclasses.replace(spec, predicted=told))

@@ -78,7 +78,7 @@ class PlanningTest(JobCase):
         self.assertEqual((told["blocks"], told["bytes_read"], told["bytes_written"]), (6, 4 * voxels, 4 * voxels))
         shard = 20 * (64 * 64 + 64 * 2 + 6 * 64)  # every second block: the first, the third and the fifth
         self.assertAlmostEqual(told["hours"] * 3600, shard * 1e-6)
-        self.assertAlmostEqual(told["price"], 3.0 * 2 * told["hours"])
+        self.assertAlmostEqual(told["price"], 3.0 * told["hours"])  # both nodes have the same daemon
 
     def network(self):
         """Makes znnid a script that stands for the fake daemon, and returns the wishes for a network of its own."""

@@ -65,7 +65,7 @@ class ProgramTest(JobCase):
     def test_a_job_from_plan_to_verify(self):
         self.assertRegex(
             self.plan("--price-per-hour", "2"),
-            "6 blocks of 64x64x20 voxels on 3 machines: predicted .* s, .* a block, ",
+            "6 blocks of 64x64x20 voxels on 1 machine of 3 workers: predicted .* s, .* a block, ",
         )
         self.assertEqual(self.call("verify", self.job)[:2], (1, "6 blocks missing, 0 damaged\n"))
         self.assertEqual(self.call("run", self.job, "--shard", "1/3")[0], 0)
@@ -85,7 +85,7 @@ class ProgramTest(JobCase):
     def test_a_job_of_several_workers_on_each_machine(self):
         self.assertRegex(
             self.plan("--workers-per-machine", "2", "--price-per-hour", "2"),
-            "^6 blocks of 64x64x20 voxels on 3 machines of 2 workers: predicted .*\nblocks take what the daemon "
+            "^6 blocks of 64x64x20 voxels on 1 machine of 6 workers: predicted .*\nblocks take what the daemon "
             "predicts, without what reading and writing add: none was measured\n"
             "each of the 2 workers of a .*\nthis is predicted as if each worker had a machine alone: ",
         )
