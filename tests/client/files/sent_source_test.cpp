@@ -2,6 +2,8 @@
 
 #include <malloc.h>
 
+#include <numeric>
+
 #include "tests/client/numbers.hpp"
 #include "tests/client/scratch.hpp"
 
@@ -38,6 +40,41 @@ TEST(SentSource, TypesThatAreSentStayAsTheyAre) {
     std::vector<std::byte> found(volume.bytes.size());
     ASSERT_TRUE(sent.read_plane(0, {{}, {1, 1, std::ssize(found)}}, found));
     EXPECT_EQ(found, volume.bytes);
+  }
+}
+
+// Planes of many blocks, whose last one is not whole, in memory that is not aligned.
+TEST(SentSource, LongPlanesBecomeFloat32InPlace) {
+  std::vector<std::int16_t> shorts(3 * 4096 + 77);
+  std::iota(shorts.begin(), shorts.end(), std::int16_t{-6000});
+  const std::vector<std::int32_t> ints(shorts.begin(), shorts.end());
+  const std::vector<std::int8_t> bytes(shorts.begin(), shorts.end());
+  const std::vector<double> doubles(shorts.begin(), shorts.end());
+  const auto expect_all = [](VoxelType type, const auto& numbers) {
+    const VolumeSource sent = as_sent(plane_of(type, numbers), "v", "");
+    std::vector<std::byte> found(4 * numbers.size() + 1);
+    ASSERT_TRUE(sent.read_plane(0, {{}, {1, 1, std::ssize(numbers)}}, std::span(found).subspan(1)));
+    std::vector<float> values(numbers.size());
+    std::memcpy(values.data(), found.data() + 1, 4 * numbers.size());
+    EXPECT_EQ(values, std::vector<float>(numbers.begin(), numbers.end())) << numpy_name(type);
+  };
+  expect_all(VoxelType::i8, bytes);
+  expect_all(VoxelType::i16, shorts);
+  expect_all(VoxelType::i32, ints);
+  expect_all(VoxelType::f64, doubles);
+}
+
+TEST(SentSource, OnlyNumbersOf64BitsAreCopied) {
+  std::vector<std::byte> found(4 * 8);
+  for (const VoxelType type : {VoxelType::i8, VoxelType::i16, VoxelType::u32, VoxelType::i32, VoxelType::i64}) {
+    const std::byte* end = nullptr;
+    const VolumeSource seen{{1, {1, 1, 8}, type}, [&](std::int64_t, const Box&, std::span<std::byte> out) {
+                              std::ranges::fill(out, std::byte{1});
+                              end = out.data() + out.size();
+                              return Result<void>();
+                            }};
+    (void)as_sent(seen, "v", "").read_plane(0, {{}, {1, 1, 8}}, found);
+    EXPECT_EQ(end == found.data() + found.size(), voxel_bytes(type) <= 4) << numpy_name(type);
   }
 }
 
