@@ -26,6 +26,25 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
+bool is_in_parts(const OutputShare& share) { return share.parts.count() > 1; }
+
+// Returns what is missing of an output that takes `bytes`.
+std::int64_t still_missing(const OutputBytes& bytes, const OutputShare& share) {
+  const std::int64_t whole = voxels(share.facts.n);
+  const std::int64_t done = voxels_done(share);
+  const double missing = static_cast<double>(whole - done) / static_cast<double>(whole);
+  const auto kept = done == 0 ? bytes.kept : static_cast<std::int64_t>(static_cast<double>(bytes.kept) * missing);
+  return kept + bytes.at_the_end;
+}
+
+// Returns the bytes that are free for an output; nullopt if the system does not tell.
+std::optional<std::int64_t> free_for(const FileName& name, const OutputShare& share, const SpaceOf& space_of) {
+  const std::optional<DiskSpace> space = space_of(name.path);
+  if (!space || space->total == 0) return std::nullopt;
+  const bool begins = share.parts_done == 0 && share.planes_done == 0;
+  return space->free + (begins ? bytes_of_partial(name) : 0);
+}
+
 }  // namespace
 
 std::optional<DiskSpace> disk_space(const std::string& path) {
@@ -36,26 +55,27 @@ std::optional<DiskSpace> disk_space(const std::string& path) {
 }
 
 std::int64_t bytes_missing(const FileName& name, const OutputShare& share) {
-  const std::int64_t whole = voxels(share.facts.n);
-  const std::int64_t done = voxels_done(share);
-  const bool in_parts = share.parts.count() > 1;
-  const OutputBytes bytes = output_bytes(name, share.facts, in_parts);
-  const double missing = static_cast<double>(whole - done) / static_cast<double>(whole);
-  const auto kept = done == 0 ? bytes.kept : static_cast<std::int64_t>(static_cast<double>(bytes.kept) * missing);
-  return kept + bytes.at_the_end;
+  return still_missing(output_bytes(name, share.facts, is_in_parts(share)), share);
 }
 
 Result<void> check_room(const FileName& name, const OutputShare& share, const SpaceOf& space_of) {
-  const std::optional<DiskSpace> space = space_of(name.path);
-  if (!space || space->total == 0) return {};
-  const bool begins = share.parts_done == 0 && share.planes_done == 0;
+  const std::optional<std::int64_t> free = free_for(name, share, space_of);
   const std::int64_t needed = bytes_missing(name, share);
-  const std::int64_t free = space->free + (begins ? bytes_of_partial(name) : 0);
-  if (needed <= free) return {};
+  if (!free || needed <= *free) return {};
   return Error{ErrorCode::invalid_argument,
-               to_string(name) + ": needs " + std::to_string(needed) + " bytes (" + bytes_text(needed) + "), and " +
-                   std::to_string(free) + " (" + bytes_text(free) +
+               to_string(name) + ": needs " + std::to_string(needed) + " bytes (" + bytes_text(needed) + ")" +
+                   (name.is_compressed ? " at least" : "") + ", and " + std::to_string(*free) + " (" +
+                   bytes_text(*free) +
                    ") are free on its file system: make room, or write elsewhere or as another --dtype"};
+}
+
+std::string room_warning(const FileName& name, const OutputShare& share, const SpaceOf& space_of) {
+  if (!name.is_compressed) return "";
+  const std::optional<std::int64_t> free = free_for(name, share, space_of);
+  const std::int64_t needed = still_missing(max_output_bytes(name, share.facts, is_in_parts(share)), share);
+  if (!free || needed <= *free) return "";
+  return to_string(name) + ": may need up to " + bytes_text(needed) + " if its voxels hardly compress, and " +
+         bytes_text(*free) + " are free on its file system: if that fills up, make room and go on with --resume";
 }
 
 }  // namespace znni::client

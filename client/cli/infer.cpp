@@ -260,6 +260,8 @@ Result<InferOutcome> run_infer(const Options& options, std::stop_token stop, con
   const Result<Advice> advice = choose_parts(connection, *job);
   if (!advice) return advice.error();
   if (Result<void> fits = check_room(job->output, share_of(*job), space_of); !fits) return fits.error();
+  if (const std::string warning = room_warning(job->output, share_of(*job), space_of); !warning.empty())
+    std::fprintf(stderr, "znni: %s\n", warning.c_str());
   if (options.dry_run) return dry_outcome(*job, *advice);
   if (advice->missing && advice->missing->code != ErrorCode::unsupported)
     std::fprintf(stderr, "znni: %s\n", one_stream_text(*advice->missing).c_str());

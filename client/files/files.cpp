@@ -15,6 +15,7 @@
 #include "client/files/hdf5_target.hpp"
 #include "client/files/hdf5_volume.hpp"
 #include "client/files/npy_volume.hpp"
+#include "client/files/packing.hpp"
 #include "client/files/tiff_parts.hpp"
 #include "client/files/tiff_volume.hpp"
 
@@ -146,11 +147,25 @@ Result<VolumeTarget> open_target_in_parts(const FileName& name, const VolumeFact
   return Error{ErrorCode::internal, name.path};
 }
 
+namespace {
+
+std::int64_t bytes_of_voxels(const VolumeFacts& facts) {
+  return mul(mul(facts.channels, voxels(facts.n)), voxel_bytes(facts.type));
+}
+
+}  // namespace
+
 OutputBytes output_bytes(const FileName& name, const VolumeFacts& facts, bool in_parts) {
+  if (!name.is_compressed) return max_output_bytes(name, facts, in_parts);
+  const std::int64_t bytes = min_packed_bytes(bytes_of_voxels(facts));
+  return {bytes, bytes};
+}
+
+OutputBytes max_output_bytes(const FileName& name, const VolumeFacts& facts, bool in_parts) {
   const Result<FileFormat> format = format_of(name);
-  if (name.is_compressed) return {};
+  const std::int64_t bytes = bytes_of_voxels(facts);
+  if (name.is_compressed) return {bytes, bytes};
   if (format && *format == FileFormat::hdf5) return {hdf5_bytes(facts), 0};
-  const std::int64_t bytes = mul(mul(facts.channels, voxels(facts.n)), voxel_bytes(facts.type));
   const bool is_copied = in_parts && format && *format == FileFormat::tiff;
   return {bytes, is_copied ? bytes : 0};
 }

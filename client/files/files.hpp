@@ -81,12 +81,15 @@ inline constexpr std::int64_t max_cache_bytes = std::int64_t{512} << 20;
 // long finish() with `cancelled`; a later run can finish it.
 [[nodiscard]] Result<VolumeTarget> open_target_in_parts(const FileName& name, const VolumeFacts& facts, bool goes_on,
                                                         std::stop_token stop = {});
-// Bytes that an output needs on disk; 0 where they are not known, as for one that is to be compressed.
+// Bytes that an output needs on disk.
 struct OutputBytes {
   std::int64_t kept = 0;        // while it is written, and afterwards
   std::int64_t at_the_end = 0;  // for a second copy, while finish() runs
 };
+// Returns what an output needs at least: one that is to be compressed may need up to a thousand times as much.
 [[nodiscard]] OutputBytes output_bytes(const FileName& name, const VolumeFacts& facts, bool in_parts);
+// Returns about what an output needs if nothing is gained by compressing it.
+[[nodiscard]] OutputBytes max_output_bytes(const FileName& name, const VolumeFacts& facts, bool in_parts);
 // Returns the bytes on disk of the partial output of that name.
 [[nodiscard]] std::int64_t bytes_of_partial(const FileName& name);
 // Returns "`path`: cannot `what`: No space left on device", with the text of errno.

@@ -40,10 +40,34 @@ TEST(DiskRoom, Hdf5HasWholeChunks) {
 }
 
 // 257 rows are two chunks of 129.
-TEST(DiskRoom, WhatIsCompressedIsNotForetold) {
+TEST(DiskRoom, Hdf5OfManyChunksIsRoundedUp) {
   const VolumeFacts wide{1, {3, 257, 10}, VoxelType::u8};
   EXPECT_EQ(bytes_missing({"out.h5", "/prob"}, {wide, {wide.n, wide.n}}), 3 * 258 * 10);
-  EXPECT_EQ(bytes_missing({"out.h5", "/prob", true}, {wide, {wide.n, wide.n}}), 0);
+}
+
+// Twice, because it is copied at the end.
+TEST(DiskRoom, OfWhatIsCompressedTheLeastIsNeeded) {
+  const VolumeFacts even{1, {64, 64, 129}, VoxelType::u8};
+  const FileName packed{"/data/out.h5", "/prob", true};
+  const OutputShare share{even, {even.n, even.n}};
+  EXPECT_EQ(bytes_missing(packed, share), 2 * 512);
+  EXPECT_TRUE(check_room(packed, share, space(1 << 20, 1024)));
+  const Result<void> refused = check_room(packed, share, space(1 << 20, 1023));
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("needs 1024 bytes (1.00 KiB) at least, and 1023 "), std::string::npos)
+      << refused.error().message;
+}
+
+TEST(DiskRoom, WhatMayHardlyCompressIsWarnedOf) {
+  const FileName packed{"/data/out.h5", "/prob", true};
+  const OutputShare share{facts, one};
+  EXPECT_EQ(room_warning(packed, share, space(1 << 20, 2 * whole_bytes)), "");
+  EXPECT_NE(
+      room_warning(packed, share, space(1 << 20, 2 * whole_bytes - 1)).find("/data/out.h5:/prob: may need up to "),
+      std::string::npos);
+  EXPECT_NE(room_warning(packed, {facts, one, 0, 3}, space(1 << 20, whole_bytes)), "");
+  EXPECT_EQ(room_warning(packed, {facts, one, 0, 3}, space(1 << 20, whole_bytes + whole_bytes / 2)), "");
+  EXPECT_EQ(room_warning({"out.npy", ""}, share, space(1 << 20, 0)), "") << "what does not fit is refused";
 }
 
 TEST(DiskRoom, TooLittleIsRefusedWithTheBytes) {

@@ -33,6 +33,15 @@ TEST(Packing, LikeBytesAreSmall) {
   EXPECT_GT(pack(random_bytes(20000, 256), 2).size(), 19900U);
 }
 
+TEST(Packing, NothingBecomesSmallerThanTheLeast) {
+  EXPECT_EQ(min_packed_bytes(1032), 1);
+  EXPECT_EQ(min_packed_bytes(1033), 2);
+  for (const std::int64_t size : {1, 258, 4096, 1 << 22}) {
+    const std::vector<std::byte> zeros(static_cast<std::size_t>(size));
+    EXPECT_GE(std::ssize(pack(zeros, 1)), min_packed_bytes(size)) << size;
+  }
+}
+
 TEST(Packing, WhatIsNotPackedIsRefused) {
   const std::vector<std::byte> packed = pack(random_bytes(400, 9), 4);
   std::vector<std::byte> voxels(400);
