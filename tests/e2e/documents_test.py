@@ -1,5 +1,5 @@
-"""Blocks of documents run as they stand: the README's commands with a net of one's own, docs/tutorial.md, and the
-recipe of docs/volumes.md for napari."""
+"""Blocks of documents run as they stand: the README's commands with a net of one's own and its Python,
+docs/tutorial.md, and the recipe of docs/volumes.md for napari."""
 
 import contextlib
 import importlib.util
@@ -21,7 +21,7 @@ import numpy as np
 import onnx
 import zarr
 import znni
-from harness import ROOT, ZNNID
+from harness import ROOT, ZNNID, Daemon
 
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # The voxel size and the position of images, in nanometers.
@@ -86,6 +86,32 @@ class DocumentCase(unittest.TestCase):
         ran = subprocess.run(command, cwd=self.work, env=self.environment, capture_output=True, text=True, check=False)
         self.assertEqual(ran.returncode, 0, f"{text}\n{ran.stdout}{ran.stderr}")
         return ran.stderr
+
+
+class FromPythonTest(DocumentCase):
+    """The README's block of Python, by a daemon of another port."""
+
+    def test_volumes_and_paths(self):
+        net = nets.small_net(7, f_out=1)
+        nets.save(net, self.work / "models", "net")
+        shutil.copy(self.work / "models/net/1/model.onnx", self.work / "net.onnx")
+        voxels = np.random.default_rng(6).integers(0, 4, (24, 30, 34), np.uint8)
+        np.save(self.work / "volume.npy", voxels)
+        zarr.create_array(self.work / "raw.zarr", data=voxels, chunks=(16, 16, 16))
+        ((_, block),) = blocks_of("README.md", "python", section="From Python")
+        block = block.replace("2G", "1G").replace("dense = znni", "np.save('first.npy', dense); dense = znni")
+        self.environment["ZNNID"] = str(ZNNID)
+        with Daemon(self.work / "models", mem="512M").wait_ready() as daemon:
+            self.run_block("python", block.replace("127.0.0.1:8001", daemon.url) + "np.save('own.npy', dense)\n")
+        expected = nets.run_float64(net, voxels[None, None])[0, 0]
+        for name in ("first.npy", "own.npy"):
+            np.testing.assert_allclose(
+                np.load(self.work / name), expected, rtol=0, atol=1e-5 * np.abs(expected).max(), err_msg=name
+            )
+        padded = nets.run_float64(net, np.pad(voxels, [(4, 5)] * 3, mode="reflect")[None, None])[0, 0]
+        found = zarr.open_array(self.work / "dense.zarr/0", mode="r")[:]
+        self.assertEqual(found.dtype, np.uint8)
+        np.testing.assert_allclose(found, 255 * np.clip(padded, 0, 1), rtol=0, atol=0.51)
 
 
 class ReadmeTest(DocumentCase):
