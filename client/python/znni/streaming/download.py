@@ -32,7 +32,8 @@ class Download:
         self._write = write
         self._plane_bytes = shape[0] * shape[2] * shape[3] * dtype.itemsize
         self._received = planes * self._plane_bytes
-        self._rest = b""
+        self._plane: np.ndarray | None = None  # one that chunks bring in pieces
+        self._filled = 0  # bytes of it
 
     def take(self, message: Any) -> None:
         """Takes one message. Raises Error if it is not what can come next."""
@@ -60,14 +61,35 @@ class Download:
         self._received += len(chunk.data)
         if self._received > self._plane_bytes * self._shape[1]:
             raise Error("the daemon sent more than the accepted output")
-        data = self._rest + chunk.data
-        count = len(data) // self._plane_bytes
-        if count:
-            channels, _, height, width = self._shape
-            voxels = count * self._plane_bytes // self._dtype.itemsize
-            self._write(self.planes, np.frombuffer(data, self._dtype, voxels).reshape(count, channels, height, width))
-            self.planes += count
-        self._rest = data[count * self._plane_bytes :]
+        self._take_planes(np.frombuffer(chunk.data, np.uint8))
+
+    def _take_planes(self, data: np.ndarray) -> None:
+        """Writes the planes that lie in ``data`` as a whole from there, and gathers others."""
+        while len(data):
+            whole = 0 if self._filled else len(data) // self._plane_bytes * self._plane_bytes
+            if whole:
+                self._give(data[:whole])
+            else:
+                whole = self._fill(data)
+            data = data[whole:]
+
+    def _fill(self, data: np.ndarray) -> int:
+        """Takes from ``data`` what the plane still lacks that is gathered. Returns how many bytes that was."""
+        if self._plane is None:
+            self._plane = np.empty(self._plane_bytes, np.uint8)
+        count = min(len(data), self._plane_bytes - self._filled)
+        self._plane[self._filled : self._filled + count] = data[:count]
+        self._filled += count
+        if self._filled == self._plane_bytes:
+            plane, self._plane, self._filled = self._plane, None, 0
+            self._give(plane)
+        return count
+
+    def _give(self, data: np.ndarray) -> None:
+        """Writes whole planes."""
+        channels, _, height, width = self._shape
+        self._write(self.planes, data.view(self._dtype).reshape(-1, channels, height, width))
+        self.planes += len(data) // self._plane_bytes
 
     def _finish(self, done: Any) -> None:
         if self.accepted is None or self.planes != self._shape[1]:

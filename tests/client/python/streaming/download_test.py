@@ -1,5 +1,6 @@
 """Messages of an output."""
 
+import tracemalloc
 import unittest
 
 import numpy as np
@@ -39,6 +40,32 @@ class DownloadTest(unittest.TestCase):
             self.assertEqual([z for z, _ in self.written], [sum(counts[:i]) for i in range(len(counts))])
             np.testing.assert_array_equal(np.concatenate([p for _, p in self.written]), self.output)
             self.assertEqual((download.planes, download.done.bytes), (3, 3 * PLANE))
+
+    def test_a_plane_of_many_chunks_is_copied_once(self):
+        """What a chunk costs does not grow with what has come of its plane."""
+        kept = []
+        download = Download((1, 2, 3000, 4000), np.dtype("u1"), "UINT8", 0, lambda _, planes: kept.append(planes))
+        download.take(
+            wire.VolumeResponse(
+                accepted=wire.VolumeAccepted(channels=1, extent=wire.Extent(z=2, y=3000, x=4000), datatype="UINT8")
+            )
+        )
+        data = bytes(range(250)) * 40
+        messages = [
+            wire.VolumeResponse(chunk=wire.VolumeChunk(offset=at, data=data)) for at in range(0, 24000000, len(data))
+        ]
+        tracemalloc.start()
+        for message in messages[:1100]:
+            download.take(message)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        self.assertLess(peak, 1.2 * 12000000)  # this plane alone
+        for message in messages[1100:]:
+            download.take(message)
+        self.assertEqual(download.planes, 2)
+        for plane in kept:
+            np.testing.assert_array_equal(plane.ravel(), np.resize(np.frombuffer(data, np.uint8), 12000000))
+        self.assertIsNot(kept[0].base, kept[1].base)
 
     def test_goes_on(self):
         download = self.download(planes=2)
