@@ -175,7 +175,7 @@ Result<std::unique_ptr<ModelServer>> open_models(const Options& options, const L
   if (!plugins) return plugins.error().within("--plugin");
   std::vector<const Backend*> backends = {&cpu::backend()};
   backends.insert(backends.end(), plugins->backends.begin(), plugins->backends.end());
-  Result<Catalogue> catalogue = Catalogue::make(backends);
+  Result<Catalogue> catalogue = Catalogue::make(backends, {}, {}, Precision::bf16);
   if (!catalogue) return catalogue.error();
   Result<std::optional<ServerGpu>> gpu = offered_gpu(options, *plugins);
   if (!gpu) return gpu.error().within("--gpu-mem");

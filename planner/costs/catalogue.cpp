@@ -1,11 +1,13 @@
 #include "planner/costs/catalogue.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace znni {
 namespace {
 
 constexpr std::string_view reorder_part = ".reorder";
+constexpr std::string_view coarse_end = "_bf16";
 
 // Returns true if `name` is `pattern`, or begins with it if `pattern` ends in '*'.
 bool matches(std::string_view pattern, std::string_view name) {
@@ -26,6 +28,13 @@ bool is_reorder(const Primitive& primitive) {
   return end == primitive.name.size() || primitive.name[end] == '.';
 }
 
+// Returns the precision of all that a primitive computes. Those of a GPU choose it for each variant; those of a CPU
+// tell it by their name.
+Precision precision_of(const Primitive& primitive) {
+  const bool is_coarse = primitive.device == DeviceKind::cpu && primitive.name.ends_with(coarse_end);
+  return is_coarse ? Precision::bf16 : Precision::fp32;
+}
+
 std::string known_names(const std::vector<const Primitive*>& primitives) {
   std::string text;
   for (const Primitive* primitive : primitives) {
@@ -36,11 +45,17 @@ std::string known_names(const std::vector<const Primitive*>& primitives) {
 }
 
 Result<void> check_patterns(const char* what, const std::vector<std::string>& patterns,
-                            const std::vector<const Primitive*>& primitives) {
+                            const std::vector<const Primitive*>& primitives, Precision coarsest) {
   for (const std::string& pattern : patterns) {
-    const bool found = std::any_of(primitives.begin(), primitives.end(),
-                                   [&](const Primitive* primitive) { return matches(pattern, primitive->name); });
-    if (found) continue;
+    std::vector<const Primitive*> found;
+    std::copy_if(primitives.begin(), primitives.end(), std::back_inserter(found),
+                 [&](const Primitive* primitive) { return matches(pattern, primitive->name); });
+    const auto allowed = [&](const Primitive* primitive) { return precision_of(*primitive) <= coarsest; };
+    if (std::any_of(found.begin(), found.end(), allowed)) continue;
+    if (!found.empty()) {
+      return Error{ErrorCode::invalid_argument,
+                   std::string(what) + " " + pattern + ": " + known_names(found) + " goes with --precision bf16"};
+    }
     return Error{ErrorCode::invalid_argument, std::string(what) + " " + pattern +
                                                   ": no primitive of that name; there are " + known_names(primitives)};
   }
@@ -50,7 +65,7 @@ Result<void> check_patterns(const char* what, const std::vector<std::string>& pa
 }  // namespace
 
 Result<Catalogue> Catalogue::make(std::span<const Backend* const> backends, const std::vector<std::string>& enable,
-                                  const std::vector<std::string>& disable) {
+                                  const std::vector<std::string>& disable, Precision coarsest) {
   std::vector<const Primitive*> all;
   for (const Backend* backend : backends) {
     all.insert(all.end(), backend->primitives.begin(), backend->primitives.end());
@@ -61,15 +76,22 @@ Result<Catalogue> Catalogue::make(std::span<const Backend* const> backends, cons
     return Error{ErrorCode::invalid_argument,
                  "two primitives are named " + std::string(all[i]->name) + "; one is right"};
   }
-  if (Result<void> sound = check_patterns("--enable", enable, all); !sound) return sound.error();
-  if (Result<void> sound = check_patterns("--disable", disable, all); !sound) return sound.error();
+  if (Result<void> sound = check_patterns("--enable", enable, all, coarsest); !sound) return sound.error();
+  if (Result<void> sound = check_patterns("--disable", disable, all, Precision::bf16); !sound) return sound.error();
   Catalogue catalogue;
   for (const Primitive* primitive : all) {
     const bool wanted = enable.empty() || matches_any(enable, primitive->name);
     const bool kept = is_reorder(*primitive) || (wanted && !matches_any(disable, primitive->name));
     if (kept) catalogue.primitives_.push_back(primitive);
   }
-  return catalogue;
+  return catalogue.within(coarsest);
+}
+
+Catalogue Catalogue::within(Precision coarsest) const {
+  Catalogue kept;
+  std::copy_if(primitives_.begin(), primitives_.end(), std::back_inserter(kept.primitives_),
+               [&](const Primitive* primitive) { return precision_of(*primitive) <= coarsest; });
+  return kept;
 }
 
 const Primitive* Catalogue::find(std::string_view name) const {

@@ -1,5 +1,5 @@
 // The primitives a search or a run may use: the tables of several back ends under one roof, filtered by
-// --enable and --disable.
+// --enable, --disable and --precision.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "primitives/core/primitive.hpp"
+#include "primitives/core/precision.hpp"
 
 namespace znni {
 
@@ -15,10 +15,13 @@ class Catalogue {
  public:
   // Makes a catalogue of the primitives of `backends`. `enable`: names or prefixes ending in '*'; empty means all.
   // `disable` is applied after it. A name that matches nothing is an error, and so are two primitives of one name.
-  // Reorders are always kept.
+  // Reorders are always kept. `coarsest`: no primitive is kept that always computes coarser.
   [[nodiscard]] static Result<Catalogue> make(std::span<const Backend* const> backends,
                                               const std::vector<std::string>& enable = {},
-                                              const std::vector<std::string>& disable = {});
+                                              const std::vector<std::string>& disable = {},
+                                              Precision coarsest = Precision::fp32);
+  // Returns the catalogue without the primitives that always compute coarser.
+  [[nodiscard]] Catalogue within(Precision coarsest) const;
 
   [[nodiscard]] std::span<const Primitive* const> primitives() const { return primitives_; }
   // Returns the primitive of that name; nullptr if there is none.

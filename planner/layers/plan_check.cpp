@@ -169,7 +169,7 @@ PlanCheck check(const Plan& plan, const Network& network, const Catalogue& catal
   if (const Result<void> sound = check_all(plan, {network, catalogue, device, gpu}, memory_limit); !sound) {
     return {PlanFit::does_not_run, sound.error().message};
   }
-  const std::string grown = new_words(plan.key.search_space, catalogue.fingerprint());
+  const std::string grown = new_words(plan.key.search_space, catalogue.within(plan.key.precision).fingerprint());
   if (!grown.empty()) return {PlanFit::runs_but_search_space_grew, "primitives that were not searched: " + grown};
   const std::string here = device_name(device, needs_gpu(plan) ? &gpu->spec : nullptr);
   if (plan.key.device != here) return {PlanFit::runs, "planned for " + plan.key.device + "; this is " + here};

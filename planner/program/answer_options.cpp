@@ -92,6 +92,7 @@ Result<void> read_train(const RawAnswers& raw, PlannerOptions& options) {
   others.patch.reset();
   if (others != Pins()) return not_so("--train: of pins it takes --patch alone, not" + with_pins(others).substr(5));
   if (options.curve || raw.price) return not_so("--train and --curve or --price exclude each other");
+  if (options.precision != Precision::fp32) return not_so("--train computes in float32: leave out --precision");
   if (options.split || options.strategy != Strategy::cpu) return not_so("--train is of the CPU: leave out --strategy");
   if (options.volume) return not_so("--train plans one patch: leave out --volume");
   if (!options.force.empty()) return not_so("--train takes primitives of --enable and --disable: leave out --force");

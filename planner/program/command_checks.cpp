@@ -63,6 +63,15 @@ Result<void> check_weights_used(const PlannerOptions& options) {
                (options.command == Command::check ? "" : ": --model FILE.prototxt"));
 }
 
+Result<void> check_precision(const PlannerOptions& options, const DeviceSpec& cpu, const DeviceSpec* gpu) {
+  const bool searches = options.command != Command::show && options.command != Command::primitives;
+  if (options.precision != Precision::bf16 || !searches) return {};
+  if (cpu.accelerator.bf16_flops_per_second > 0) return {};
+  if (gpu != nullptr && gpu->accelerator.bf16_flops_per_second > 0) return {};
+  const std::string nor = gpu == nullptr ? "" : ", and " + gpu->name + " has no rate for it";
+  return wrong("--precision bf16: " + cpu.name + " lacks AVX512_BF16" + nor + "; leave out --precision");
+}
+
 Result<void> check_options_of_command(const PlannerOptions& options) {
   switch (options.command) {
     case Command::check: return check_check(options);

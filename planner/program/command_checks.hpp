@@ -11,5 +11,7 @@ namespace znni {
 [[nodiscard]] Result<void> check_files(const PlannerOptions& options);
 // Fails if --weights is given without the .prototxt whose numbers it names.
 [[nodiscard]] Result<void> check_weights_used(const PlannerOptions& options);
+// Fails if a search may use bf16, and neither device computes in it. `gpu`: nullptr if none is planned for.
+[[nodiscard]] Result<void> check_precision(const PlannerOptions& options, const DeviceSpec& cpu, const DeviceSpec* gpu);
 
 }  // namespace znni

@@ -212,6 +212,7 @@ int show_plan(const PlannerOptions& options) {
   PlannerOptions own = options;
   if (own.timings.empty()) own.patience = Patience::model;
   if (!own.threads) own.threads = std::max(1, plan->key.threads);
+  own.precision = plan->key.precision;
   const Result<Session> session = open_session(own);
   if (!session) return fail(session.error());
   const PlanCheck answer = check(*plan, loaded->network, session->catalogue, session->spec, session->memory_limit,
@@ -232,9 +233,12 @@ int diff_plans(const PlannerOptions& options) {
   return 0;
 }
 
-int list_primitives(const Session& session) {
+int list_primitives(PlannerOptions options) {
+  options.precision = Precision::bf16;  // of every precision
+  const Result<Session> session = open_session(options);
+  if (!session) return fail(session.error());
   std::vector<TextRow> rows = {{"name", "version", "device"}};
-  for (const Primitive* primitive : session.catalogue.primitives()) {
+  for (const Primitive* primitive : session->catalogue.primitives()) {
     rows.push_back({std::string(primitive->name), std::to_string(primitive->version),
                     primitive->device == DeviceKind::cpu ? "cpu" : "gpu"});
   }
@@ -262,12 +266,12 @@ int run(const PlannerOptions& options) {
   if (options.command == Command::check) return check_network(options);
   if (options.command == Command::show) return show_plan(options);
   if (options.command == Command::diff) return diff_plans(options);
+  if (options.command == Command::primitives) return list_primitives(options);
   if (!options.priced.empty()) return price_machines(options);
   if (const Result<void> writable = check_outputs(options); !writable) return fail(writable.error());
   Result<Session> session = open_session(options);
   if (!session) return fail(session.error());
   if (options.command == Command::draw) return ended(draw_command(*session));
-  if (options.command == Command::primitives) return list_primitives(*session);
   if (options.command == Command::measure && options.model.empty()) return ended(calibrate_here(*session));
   return options.model_repository.empty() ? plan_model(*session) : plan_repository(*session);
 }

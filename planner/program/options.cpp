@@ -111,7 +111,7 @@ void add_other_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
   app.add_flag("--explain", options.explain, "reasons of the plan, and what more memory would be worth");
   app.add_flag("--json", options.json, "the plan as JSON on stdout");
   app.add_flag("--k8s-resources", options.k8s_resources, "needs of a pod that serves the plan: a patch for deploy/k8s");
-  app.add_option("--precision", raw.precision, "coarsest precision of layers on a GPU: fp32 (default), tf32 or bf16");
+  app.add_option("--precision", raw.precision, "coarsest precision of layers: fp32 (default), bf16 or, on a GPU, tf32");
   app.add_option("--gpu-mem", raw.gpu_memory, "memory of the GPU that the plan may use (default: nine tenths)");
   app.add_option("--pinned-mem", raw.pinned_memory, "pinned memory that the plan may use, part of --mem");
 }
@@ -166,8 +166,8 @@ Result<void> check_gpu_words(const Raw& raw) {
   if (!precision) return wrong("--precision '" + raw.precision + "': write fp32, tf32 or bf16");
   if (is_split(raw.strategy)) return {};
   constexpr const char* no_gpu = " goes with --strategy gpu, gpu-host-ram or cpu-gpu";
-  if (*precision != Precision::fp32) {
-    return wrong("--precision " + raw.precision + ": primitives of the CPU compute in fp32; it" + no_gpu);
+  if (*precision == Precision::tf32) {
+    return wrong(std::string("--precision tf32: primitives of the CPU compute in fp32 or bf16; it") + no_gpu);
   }
   if (!raw.gpu_memory.empty()) return wrong(std::string("--gpu-mem") + no_gpu);
   if (!raw.pinned_memory.empty()) return wrong(std::string("--pinned-mem") + no_gpu);

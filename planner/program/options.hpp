@@ -65,7 +65,7 @@ struct PlannerOptions {
   SearchBounds bounds;
   Strategy strategy = Strategy::cpu;
   std::optional<SplitStrategy> split;      // instead: over CPU and GPU
-  Precision precision = Precision::fp32;   // the coarsest that a plan with a GPU may use
+  Precision precision = Precision::fp32;   // the coarsest that a plan may use
   std::optional<std::int64_t> gpu_memory;  // bytes; nothing: the machine's
   std::optional<std::int64_t> pinned_memory;
   DrawOptions draw;            // of the command draw, whose output is a directory

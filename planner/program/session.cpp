@@ -13,8 +13,6 @@
 #include <cstring>
 #include <iostream>
 #include <limits>
-#include <memory>
-#include <span>
 
 #include "planner/base/memory_limit.hpp"
 #include "planner/base/repository.hpp"
@@ -22,6 +20,7 @@
 #include "planner/measure/calibration_set.hpp"
 #include "planner/measure/measured_search.hpp"
 #include "planner/plan/plugins.hpp"
+#include "planner/program/command_checks.hpp"
 #include "planner/split/socket_search.hpp"
 #include "primitives/cpu/backend.hpp"
 #include "primitives/cpu/device/machine.hpp"
@@ -206,6 +205,14 @@ void print_residuals(const Session& session) {
       text_table(rows).c_str());
 }
 
+// Returns the GPU planned for; nullptr if there is none.
+const DeviceSpec* gpu_of(const Session& session) {
+  if (!session.options.split) return nullptr;
+  if (session.gpu) return &session.gpu->spec;
+  const MachineDevice* device = session.machine ? find_device(*session.machine, DeviceKind::gpu) : nullptr;
+  return device == nullptr ? nullptr : &device->spec;
+}
+
 }  // namespace
 
 void warn(const std::string& line) { std::fprintf(stderr, "planner: %s\n", line.c_str()); }
@@ -240,7 +247,7 @@ Result<Session> open_session(const PlannerOptions& options) {
   session.backends = plugins->backends;
   std::vector<const Backend*> backends = {&cpu::backend()};
   backends.insert(backends.end(), plugins->backends.begin(), plugins->backends.end());
-  const Result<Catalogue> own = Catalogue::make(backends);
+  const Result<Catalogue> own = Catalogue::make(backends, {}, {}, Precision::bf16);
   if (!own) return own.error();
   if (options.machine.empty()) {
     session.spec = cpu::describe_cpu(options.threads.value_or(cpu::default_threads()));
@@ -252,7 +259,8 @@ Result<Session> open_session(const PlannerOptions& options) {
     if (Result<void> read = read_machine(session, own->primitives()); !read) return read.error();
     backends.push_back(&session.recorded.backend());
   }
-  Result<Catalogue> catalogue = Catalogue::make(backends, options.enable, options.disable);
+  if (Result<void> able = check_precision(options, session.spec, gpu_of(session)); !able) return able.error();
+  Result<Catalogue> catalogue = Catalogue::make(backends, options.enable, options.disable, options.precision);
   if (!catalogue) return catalogue.error();
   session.catalogue = *std::move(catalogue);
   if (Result<void> known = check_gpu_primitives(session); !known) return known.error();

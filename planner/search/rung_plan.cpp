@@ -19,7 +19,7 @@ PlanKey make_key(const Network& network, const DeviceSpec& spec, const Catalogue
           options.memory_limit,
           std::string(to_string(options.strategy)),
           catalogue.fingerprint(),
-          Precision::fp32,
+          options.precision,
           to_string(options.pins),
           volume};
 }

@@ -41,7 +41,7 @@ struct SearchOptions {
   std::int64_t max_through_host_ram = 256;  // patches that are all looked at with layers through host RAM; of more some
   bool lifts_extent = false;                // max_extent is doubled as long as the best patch ends there (search())
   bool every_extent = false;                // all combinations of legal extents, not some of them where they are many
-  Precision precision = Precision::fp32;    // no layer on a GPU is computed coarser; CPUs compute in float32
+  Precision precision = Precision::fp32;    // no layer is computed coarser
   std::map<std::string, std::string> force;  // node name or number -> primitive
   Pins pins;                                 // plans as these say alone; theta is of plan_split()
   std::int64_t stem_slab = 8;                // planes of a stem's slab; thin enough for its tensors to be small, thick

@@ -62,7 +62,7 @@ Result<NetTimes> measure(const NetOptions& options, const std::stop_token& stop)
   const Result<LoadedNetwork> loaded = read_network_file(options.model);
   if (!loaded) return loaded.error();
   const std::array<const Backend*, 1> backends = {&cpu::backend()};
-  const Result<Catalogue> catalogue = Catalogue::make(backends);
+  const Result<Catalogue> catalogue = Catalogue::make(backends, {}, {}, Precision::bf16);
   if (!catalogue) return catalogue.error();
   const DeviceSpec spec = cpu::describe_cpu(options.threads.value_or(plan->key.threads));
   const std::int64_t memory = options.memory.value_or(cpu::default_memory_budget());

@@ -60,7 +60,7 @@ int echo() {
 // Opens the models as znnid would, with the same plans in the same memory.
 Result<std::unique_ptr<ModelServer>> open_models(const Options& options) {
   const std::array<const Backend*, 1> backends = {&cpu::backend()};
-  Result<Catalogue> catalogue = Catalogue::make(backends);
+  Result<Catalogue> catalogue = Catalogue::make(backends, {}, {}, Precision::bf16);
   if (!catalogue) return catalogue.error();
   const Result<std::int64_t> memory = parse_bytes(options.memory);
   if (!memory) return memory.error().within("--mem");

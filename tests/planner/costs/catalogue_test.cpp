@@ -61,6 +61,33 @@ TEST(PlannerCatalogue, FingerprintIsSortedNamesAndVersions) {
   EXPECT_EQ(made({"cpu.conv.*"}, {})->fingerprint(), "cpu.conv.blocked:3 cpu.conv.staged:1 cpu.reorder:1");
 }
 
+// Returns a back end with one primitive for float32, and one for bf16 of each kind of device.
+const Backend& mixed_backend() {
+  static constexpr Primitive strict{"cpu.conv.x", 1, DeviceKind::cpu, nullptr, nullptr};
+  static constexpr Primitive coarse{"cpu.conv.x_bf16", 1, DeviceKind::cpu, nullptr, nullptr};
+  static constexpr Primitive of_gpu{"gpu.conv.x_bf16", 1, DeviceKind::gpu, nullptr, nullptr};
+  static constexpr std::array<const Primitive*, 3> all = {&strict, &coarse, &of_gpu};
+  static const Backend backend{"mixed", nullptr, nullptr, all};
+  return backend;
+}
+
+TEST(PlannerCatalogue, HoldsCoarserPrimitivesIfItIsAsked) {
+  const std::array<const Backend*, 1> backends = {&mixed_backend()};
+  const std::string strict = "cpu.conv.x:1 gpu.conv.x_bf16:1";
+  const std::string all = "cpu.conv.x:1 cpu.conv.x_bf16:1 gpu.conv.x_bf16:1";
+  EXPECT_EQ(Catalogue::make(backends)->fingerprint(), strict);
+  EXPECT_EQ(Catalogue::make(backends, {}, {}, Precision::tf32)->fingerprint(), strict);
+  const Result<Catalogue> coarse = Catalogue::make(backends, {}, {}, Precision::bf16);
+  EXPECT_EQ(coarse->fingerprint(), all);
+  EXPECT_EQ(coarse->within(Precision::bf16).fingerprint(), all);
+  EXPECT_EQ(coarse->within(Precision::fp32).fingerprint(), strict);
+  EXPECT_EQ(Catalogue::make(backends, {"cpu*"})->fingerprint(), "cpu.conv.x:1");
+  EXPECT_EQ(Catalogue::make(backends, {}, {"cpu.conv.x_bf16"})->fingerprint(), strict);
+  const Result<Catalogue> wanted = Catalogue::make(backends, {"cpu.conv.x_*"});
+  ASSERT_FALSE(wanted);
+  EXPECT_EQ(wanted.error().message, "--enable cpu.conv.x_*: cpu.conv.x_bf16 goes with --precision bf16");
+}
+
 TEST(PlannerCatalogue, FindsByName) {
   const Catalogue catalogue = test::fake_catalogue();
   ASSERT_NE(catalogue.find("cpu.any"), nullptr);

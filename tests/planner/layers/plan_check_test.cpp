@@ -205,6 +205,21 @@ TEST(PlannerPlanCheck, GrownSearchSpaceNamesWhatIsNew) {
   EXPECT_EQ(answer.reason, "primitives that were not searched: cpu.conv.blocked:3");
 }
 
+// A coarser primitive was left out on purpose where the plan is in float32, and is new where it may be coarser.
+TEST(PlannerPlanCheck, GrownSearchSpaceIsThatOfThePlansPrecision) {
+  static constexpr Primitive coarse{"cpu.conv.x_bf16", 1, DeviceKind::cpu, nullptr, nullptr};
+  static constexpr std::array<const Primitive*, 1> added = {&coarse};
+  const Backend more{"more", nullptr, nullptr, added};
+  const std::array<const Backend*, 2> backends = {&test::fake_backend(), &more};
+  Plan plan = example();
+  // The plan's steps name primitives of the fakes alone, so the new one is not described.
+  const Catalogue all = *Catalogue::make(backends, {}, {}, Precision::bf16);
+  const auto fit = [&] { return check(plan, net(), all, test::fake_device(), plan.key.memory_limit).fit; };
+  EXPECT_EQ(fit(), PlanFit::runs);
+  plan.key.precision = Precision::bf16;
+  EXPECT_EQ(fit(), PlanFit::runs_but_search_space_grew);
+}
+
 TEST(PlannerPlanCheck, ShrunkSearchSpaceIsNoReasonUnlessItIsUsed) {
   const std::array<const Backend*, 1> backends = {&test::fake_backend()};
   const Plan plan = example();

@@ -82,6 +82,7 @@ TEST(PlannerAnswerOptions, WrongUseNamesWhatIsWrong) {
       {{"--model", "x", "--train", "--patch", "8", "--S", "2"}, "of pins it takes --patch alone, not --S 2"},
       {{"--model", "x", "--train", "--patch", "8", "--curve", "1G..2G"}, "--train and --curve or --price exclude"},
       {{"--model", "x", "--train", "--patch", "8", "--strategy", "baseline"}, "leave out --strategy"},
+      {{"--model", "x", "--train", "--patch", "8", "--precision", "bf16"}, "leave out --precision"},
       {{"--model", "x", "--train", "--patch", "8", "--strategy", "gpu"}, "leave out --strategy"},
       {{"--model", "x", "--train", "--patch", "8", "--volume", "9,9,9"}, "leave out --volume"},
       {{"--model", "x", "--train", "--patch", "8", "--force", "a=b"}, "leave out --force"},

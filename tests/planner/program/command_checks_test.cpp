@@ -63,5 +63,33 @@ TEST(PlannerCommandChecks, ShowPrintsText) {
   EXPECT_EQ(refusal(Command::show, [](auto& options) { options.report = "x"; }), text);
 }
 
+DeviceSpec device_with(const char* name, double bf16_flops_per_second) {
+  DeviceSpec spec;
+  spec.name = name;
+  spec.accelerator.bf16_flops_per_second = bf16_flops_per_second;
+  return spec;
+}
+
+TEST(PlannerCommandChecks, Bf16IsOfADeviceThatHasIt) {
+  PlannerOptions options;
+  const auto refusal_of = [&](const DeviceSpec& cpu, const DeviceSpec* gpu) {
+    const Result<void> sound = check_precision(options, cpu, gpu);
+    return sound ? "" : sound.error().message;
+  };
+  const DeviceSpec strict = device_with("old", 0);
+  const DeviceSpec coarse = device_with("new", 1e12);
+  EXPECT_EQ(refusal_of(strict, nullptr), "");
+  options.precision = Precision::bf16;
+  EXPECT_EQ(refusal_of(coarse, nullptr), "");
+  EXPECT_EQ(refusal_of(strict, &coarse), "");
+  EXPECT_EQ(refusal_of(strict, nullptr), "--precision bf16: old lacks AVX512_BF16; leave out --precision");
+  EXPECT_EQ(refusal_of(strict, &strict),
+            "--precision bf16: old lacks AVX512_BF16, and old has no rate for it; leave out --precision");
+  for (const Command command : {Command::show, Command::primitives}) {
+    options.command = command;
+    EXPECT_EQ(refusal_of(strict, nullptr), "") << "it searches nothing";
+  }
+}
+
 }  // namespace
 }  // namespace znni

@@ -120,8 +120,10 @@ TEST(PlannerCommandLine, GpuFlagsGoWithStrategiesOfAGpu) {
   EXPECT_EQ(here.gpu_memory, std::int64_t{12} << 30);
 }
 
-TEST(PlannerCommandLine, PrecisionIsOfPlansWithAGpu) {
+TEST(PlannerCommandLine, PrecisionIsOfPlans) {
   EXPECT_EQ(good({"--model", "x", "--strategy", "gpu"}).precision, Precision::fp32);
+  EXPECT_EQ(good({"--model", "x"}).precision, Precision::fp32);
+  EXPECT_EQ(good({"--model", "x", "--precision", "bf16"}).precision, Precision::bf16);
   EXPECT_EQ(good({"--model", "x", "--strategy", "gpu", "--precision", "tf32"}).precision, Precision::tf32);
   const PlannerOptions machine =
       good({"--model", "x", "--machine", "m", "--strategy", "cpu-gpu", "--precision", "bf16"});
@@ -155,7 +157,7 @@ TEST(PlannerCommandLine, WrongUseNamesWhatIsWrong) {
       {{"--model", "x", "--strategy", "fast"}, "--strategy 'fast'"},
       {{"--model", "x", "--force", "conv1"}, "--force 'conv1'"},
       {{"--model", "x", "--force", "=b"}, "--force '=b'"},
-      {{"--model", "x", "--precision", "bf16"}, "--precision bf16: primitives of the CPU compute in fp32"},
+      {{"--model", "x", "--precision", "tf32"}, "--precision tf32: primitives of the CPU compute in fp32 or bf16"},
       {{"--model", "x", "--machine", "m", "--precision", "tf32"}, "--precision tf32: primitives of the CPU"},
       {{"--model", "x", "--strategy", "gpu", "--precision", "fp16"}, "--precision 'fp16': write fp32, tf32 or bf16"},
       {{"--model", "x", "--patch", "3,4"}, "--patch '3,4': write"},

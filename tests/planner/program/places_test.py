@@ -193,7 +193,7 @@ class Places(program_case.ProgramCase):
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stdout.splitlines()[-1], "computes in bf16; the plan allows tf32$")
         self.assertIn("precision bf16", self.good(*arguments, "--precision", "bf16", "--explain"))
-        self.assertIn("compute in fp32", self.refused(2, "--model", self.small, "--precision", "bf16"))
+        self.assertIn("fp32 or bf16", self.refused(2, "--model", self.small, "--precision", "tf32"))
 
 
 if __name__ == "__main__":
