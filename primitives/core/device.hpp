@@ -29,7 +29,7 @@ struct DeviceSpec {
   double hertz = 3.6e9;         // of one core
   int sockets = 1;              // sockets with equal numbers of threads and memory of their own: Device::socket()
   bool is_socket = false;       // a single socket of several
-  AcceleratorSpec accelerator;  // of a GPU; zeros otherwise
+  AcceleratorSpec accelerator;  // of a GPU; of a CPU the rate of bf16 alone
 
   bool operator==(const DeviceSpec&) const = default;
 };
@@ -41,6 +41,7 @@ struct DeviceSpec {
   spec.threads /= spec.sockets;
   spec.flops_per_second /= spec.sockets;
   spec.bytes_per_second /= spec.sockets;
+  spec.accelerator.bf16_flops_per_second /= spec.sockets;
   spec.sockets = 1;
   spec.is_socket = true;
   return spec;

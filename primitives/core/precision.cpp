@@ -18,6 +18,7 @@ std::optional<Precision> parse_precision(std::string_view text) {
 
 Precision precision_of(const Variant& variant, Format in, Format out) {
   if (in.type != ElementType::f32 || out.type != ElementType::f32) return Precision::bf16;
+  if (setting(variant, "bf16", 0) != 0) return Precision::bf16;
   return setting(variant, "tf32", 0) == 0 ? Precision::fp32 : Precision::tf32;
 }
 

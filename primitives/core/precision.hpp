@@ -19,9 +19,12 @@ inline constexpr int precisions = 3;
 // Parses "fp32", "tf32" or "bf16"; returns nothing for other words.
 [[nodiscard]] std::optional<Precision> parse_precision(std::string_view text);
 
-// Returns the precision of a layer that reads and writes these formats. It is bf16 if an element type is not float32;
-// tf32 if the setting `tf32` of GPU primitives is on; otherwise fp32.
+// Returns the precision of a layer that reads and writes these formats. It is bf16 if an element type is not float32 or
+// the setting `bf16` of CPU primitives is on; tf32 if the setting `tf32` of GPU primitives is on; otherwise fp32.
 [[nodiscard]] Precision precision_of(const Variant& variant, Format in, Format out);
+[[nodiscard]] inline Precision precision_of(const Estimate& estimate) {
+  return precision_of(estimate.variant, estimate.in, estimate.out);
+}
 
 // Formats of tensors between layers on a GPU; each precision adds one. Strict float32 runs planar. Matrix units need
 // channels last: in float32, with products in TF32, or in bf16.

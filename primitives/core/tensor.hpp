@@ -9,7 +9,7 @@
 
 namespace znni {
 
-// All CPU primitives compute in float32. The others are for the wire; bf16 is only for GPU plans.
+// Tensors on a CPU are in f32. The others are for the wire; bf16 is for GPUs and for scratch of cpu.conv.onednn_bf16.
 enum class ElementType { f32, f16, u16, u8, bf16 };
 [[nodiscard]] std::int64_t element_bytes(ElementType type);
 

@@ -75,6 +75,7 @@ DeviceSpec describe_cpu(int threads) {
   spec.sockets = socket_count(cores_to_pin(topology), threads);
   spec.simd_floats = processor.simd_floats;
   spec.flops_per_second = processor.flops_per_cycle * processor.hertz * threads;
+  spec.accelerator.bf16_flops_per_second = processor.bf16_flops_per_cycle * processor.hertz * threads;
   spec.hertz = processor.hertz;
   spec.bytes_per_second = bytes_per_second_and_core * std::min(threads, cores_that_saturate_memory * spec.sockets);
   if (topology && topology->l2_bytes > 0) spec.l2_bytes = topology->l2_bytes;

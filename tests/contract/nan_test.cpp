@@ -30,7 +30,7 @@ std::string exception(const Primitive& primitive, const LayerProblem& problem) {
   const PoolProblem* const pool = pool_of(problem);
   if (pool != nullptr && pool->kind == PoolKind::max) return "max pooling";
   const auto* const conv = std::get_if<ConvProblem>(&problem);
-  if (conv == nullptr || primitive.name != "cpu.conv.onednn") return "";
+  if (conv == nullptr || !primitive.name.starts_with("cpu.conv.onednn")) return "";
   const ActivationKind kind = conv->activation.kind;
   return kind != ActivationKind::none && cpu::OnednnConvolution::fuses(kind) ? "oneDNN" : "";
 }

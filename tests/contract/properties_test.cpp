@@ -29,7 +29,7 @@ class Convolution {
       return Floats(static_cast<std::size_t>(elements(output_shape(conv))));
     }
     const std::vector<oracle::Values> exact = {oracle::widened(in)};
-    tolerance += oracle::tolerance(conv, exact, weights);
+    tolerance += oracle::tolerance(conv, exact, weights, precision_of(chosen_));
     const std::vector<Floats> inputs = {in};
     return run_once(primitive_, conv, same_choice(*estimates), weights, inputs, device_).values;
   }

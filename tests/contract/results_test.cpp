@@ -83,6 +83,7 @@ TEST(ContractResults, StridedConvolutions) {
   for (const auto& [name, problems] : takers) took.insert(name);
   std::set<std::string> strided = {"cpu.conv.direct", "cpu.conv.direct_blocked"};
   if (cpu::describe_cpu(1).simd_floats >= 8) strided.insert("cpu.conv.onednn");
+  if (cpu::describe_cpu(1).accelerator.bf16_flops_per_second > 0) strided.insert("cpu.conv.onednn_bf16");
   EXPECT_EQ(took, strided);
 }
 

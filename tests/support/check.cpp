@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -14,16 +15,18 @@ struct Data {
   Weights weights;
   std::vector<std::vector<float>> inputs;
   oracle::Values expected;
-  double tolerance = 0.0;
+  std::array<double, precisions> tolerances;  // by precision
 };
 
 Data make_data(const LayerProblem& problem, std::uint64_t seed) {
   Random random(seed);
-  Data data{random_weights(problem, random), random_inputs(problem, random), {}, 0.0};
+  Data data{random_weights(problem, random), random_inputs(problem, random), {}, {}};
   std::vector<oracle::Values> exact;
   for (const std::vector<float>& input : data.inputs) exact.push_back(oracle::widened(input));
   data.expected = oracle::oracle_run(problem, exact, data.weights.view());
-  data.tolerance = oracle::tolerance(problem, exact, data.weights.view());
+  for (std::size_t i = 0; i < data.tolerances.size(); ++i) {
+    data.tolerances[i] = oracle::tolerance(problem, exact, data.weights.view(), static_cast<Precision>(i));
+  }
   return data;
 }
 
@@ -32,7 +35,8 @@ bool bit_equal(const std::vector<float>& a, const std::vector<float>& b) {
 }
 
 void check_outcome(const Outcome& outcome, const Data& data, const Estimate& estimate, const std::string& name) {
-  expect_close(outcome.values, data.expected, data.tolerance, name);
+  const auto precision = static_cast<std::size_t>(precision_of(estimate));
+  expect_close(outcome.values, data.expected, data.tolerances[precision], name);
   EXPECT_EQ(outcome.high_water, peak(estimate.memory)) << name << ": memory held is not the memory declared";
   EXPECT_TRUE(outcome.padding_is_zero) << name << ": padding channels are not zero";
   EXPECT_TRUE(outcome.surroundings_kept) << name << ": wrote outside of its output window";

@@ -49,8 +49,10 @@ class CpuWorkers : public testing::TestWithParam<std::pair<int, int>> {
   std::unique_ptr<Device> device_;
 };
 
-// Returns whether the primitive can compute anything on this machine; oneDNN is used only with AVX2 and AVX-512.
+// Returns whether the primitive can compute anything on this machine; oneDNN is used only with AVX2 and AVX-512, in
+// bf16 with AVX512_BF16.
 [[nodiscard]] inline bool takes_part(const Primitive& primitive) {
+  if (primitive.name == "cpu.conv.onednn_bf16") return cpu::describe_cpu(1).accelerator.bf16_flops_per_second > 0;
   return primitive.name != "cpu.conv.onednn" || cpu::describe_cpu(1).simd_floats >= 8;
 }
 

@@ -20,8 +20,12 @@ memory::format_tag tag_of(Layout layout) {
   return memory::format_tag::undef;
 }
 
-memory::desc describe_tensor(const Shape5& shape, Layout layout) {
-  return {{shape.S, shape.f, shape.n.z, shape.n.y, shape.n.x}, memory::data_type::f32, tag_of(layout)};
+memory::data_type type_of(Format format) {
+  return format.type == ElementType::bf16 ? memory::data_type::bf16 : memory::data_type::f32;
+}
+
+memory::desc describe_tensor(const Shape5& shape, Format format) {
+  return {{shape.S, shape.f, shape.n.z, shape.n.y, shape.n.x}, type_of(format), tag_of(format.layout)};
 }
 
 // The library plans its loops in 32-bit arithmetic. Above these numbers of elements it wraps and may then divide by
@@ -87,11 +91,12 @@ void append(dnnl::post_ops& fused, Activation activation) {
 }
 
 // Returns the fused operations: first the residual is added, then comes the activation.
-dnnl::primitive_attr attributes(const ConvProblem& problem, const memory::desc& out) {
+dnnl::primitive_attr attributes(const ConvProblem& problem, Format in, const memory::desc& out) {
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   dnnl::post_ops fused;
-  if (problem.residual) fused.append_binary(dnnl::algorithm::binary_add, out);
+  if (problem.residual && in.type == ElementType::bf16) fused.append_sum(1.0F);  // the output holds it
+  if (problem.residual && in.type != ElementType::bf16) fused.append_binary(dnnl::algorithm::binary_add, out);
   append(fused, problem.activation);
   attr.set_post_ops(fused);
   return attr;
@@ -101,6 +106,10 @@ dnnl::primitive_attr attributes(const ConvProblem& problem, const memory::desc& 
 Shape5 physical_input(const ConvProblem& problem, Format in) {
   return {problem.in.S, round_up(problem.in.f, block_width(in.layout)), problem.in.n};
 }
+
+// Returns true for the library's code for AVX512_BF16. Its code for matrix units (AMX) gives wrong results for some
+// strides. Without it all processors run the same code, and each tests it for the others.
+bool is_bf16_code(std::string_view name) { return name.starts_with("jit_bf16") && name.ends_with(":avx512_core_bf16"); }
 
 // Calls the library and turns its exceptions into errors.
 template <class Function>
@@ -132,20 +141,31 @@ Result<void> OnednnConvolution::create(const dnnl_memory_desc_t* weights) {
   return guarded("describes no convolution", [&] {
     if (!engine_) engine_ = dnnl::engine(dnnl::engine::kind::cpu, 0);
     const Shape5 in = physical_input(problem_, in_);
-    const memory::desc any({problem_.f_out, in.f, problem_.k.z, problem_.k.y, problem_.k.x}, memory::data_type::f32,
+    const memory::desc any({problem_.f_out, in.f, problem_.k.z, problem_.k.y, problem_.k.x}, type_of(in_),
                            memory::format_tag::any);
     const memory::desc bias({problem_.f_out}, memory::data_type::f32, memory::format_tag::a);
-    const memory::desc out = describe_tensor(output_shape(problem_), out_.layout);
-    const dnnl::convolution_forward::desc convolution(
-        dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, describe_tensor(in, in_.layout),
-        weights == nullptr ? any : memory::desc(*weights), bias, out, strides_of(problem_), gaps(problem_), {0, 0, 0},
-        {0, 0, 0});
-    description_ = {convolution, attributes(problem_, out), engine_};
+    const memory::desc out = describe_tensor(output_shape(problem_), out_);
+    const dnnl::convolution_forward::desc convolution(dnnl::prop_kind::forward_inference,
+                                                      dnnl::algorithm::convolution_direct, describe_tensor(in, in_),
+                                                      weights == nullptr ? any : memory::desc(*weights), bias, out,
+                                                      strides_of(problem_), gaps(problem_), {0, 0, 0}, {0, 0, 0});
+    description_ = {convolution, attributes(problem_, in_, out), engine_};
+    if (in_.type == ElementType::bf16) find_bf16_code();
   });
+}
+
+void OnednnConvolution::find_bf16_code() {
+  while (!is_bf16_code(implementation()) && description_.next_impl()) {
+  }
 }
 
 Result<void> OnednnConvolution::refuse_reference_code() const {
   const std::string found = implementation();
+  if (in_.type == ElementType::bf16) {
+    if (is_bf16_code(found)) return {};
+    return Error{ErrorCode::unsupported, "oneDNN has only '" + found + "' for " + to_string(LayerProblem(problem_)) +
+                                             " in bf16; what is used is called 'jit_bf16...:avx512_core_bf16'"};
+  }
   if (found.starts_with("jit") || found.starts_with("brg")) return {};
   return Error{ErrorCode::unsupported, "oneDNN has only '" + found + "' for " + to_string(LayerProblem(problem_)) +
                                            " from " + to_string(in_) + " to " + to_string(out_) +
@@ -212,7 +232,7 @@ Result<void> OnednnConvolution::run(const Operands& operands) const {
         {DNNL_ARG_BIAS, {description_.bias_desc(), engine_, untyped(operands.bias)}},
         {DNNL_ARG_DST, {description_.dst_desc(), engine_, operands.out}},
         {DNNL_ARG_SCRATCHPAD, {description_.scratchpad_desc(), engine_, operands.workspace}}};
-    if (problem_.residual) {
+    if (problem_.residual && in_.type != ElementType::bf16) {
       const memory residual(description_.dst_desc(), engine_, untyped(operands.residual));
       arguments.emplace(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, residual);
     }

@@ -33,9 +33,10 @@ class OnednnConvolution {
   [[nodiscard]] static bool fuses(ActivationKind kind);
 
   // Describes a convolution; generates no code and allocates only a few objects. Tensors are dense; `out` is blocked. A
-  // blocked input is read with all channels of its blocks, and the weights of padding channels are zero. Fails with
-  // unsupported if the library has only reference code for it. Fails with the library's message if it rejects the
-  // problem.
+  // blocked input is read with all channels of its blocks, and the weights of padding channels are zero. If the input
+  // is in bf16, in blocks of 16, weights are rounded to bf16, too; the output is in float32. Fails with unsupported if
+  // the library has only reference code for it, in bf16 also if it has only code for matrix units. Fails with the
+  // library's message if it rejects the problem.
   [[nodiscard]] static Result<OnednnConvolution> describe(const ConvProblem& problem, Format in, Format out,
                                                           int threads);
   // Describes a convolution that uses the weights reordered by `other`, which differs only in the input's extent.
@@ -53,9 +54,9 @@ class OnednnConvolution {
   Result<void> reorder_weights(const float* kernels, std::byte* to) const;
 
   // Tensors of one run: dense, in the described formats; bias has f_out elements. `residual` has the output's format
-  // and is used only if the problem has one.
+  // and is used only if the problem has one. With an input in bf16 `out` holds the residual instead.
   struct Operands {
-    const float* in = nullptr;
+    const void* in = nullptr;
     const float* residual = nullptr;
     const std::byte* weights = nullptr;
     const float* bias = nullptr;
@@ -68,6 +69,8 @@ class OnednnConvolution {
   OnednnConvolution(const ConvProblem& problem, Format in, Format out, int threads);
   // Creates the description with the given weights layout; nullptr lets the library choose the layout.
   Result<void> create(const dnnl_memory_desc_t* weights);
+  // Goes on to the code for AVX512_BF16, or to the last that the library has.
+  void find_bf16_code();
   [[nodiscard]] Result<void> refuse_reference_code() const;
 
   ConvProblem problem_;

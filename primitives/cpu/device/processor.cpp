@@ -50,6 +50,7 @@ Processor read_processor(const fs::path& root) {
   const VectorUnits units = read_vector_units(root);
   processor.simd_floats = units.floats;
   processor.flops_per_cycle = units.flops_per_cycle;
+  processor.bf16_flops_per_cycle = units.bf16_flops_per_cycle;
   processor.hertz = clock_of_system(root).value_or(clock_of_model(processor.model).value_or(processor.hertz));
   return processor;
 }

@@ -14,12 +14,14 @@ struct Processor {
   // Operations per cycle of one core; a fused multiply-add counts two. A core does two vectors a cycle, or one if it
   // splits 512 bits into halves.
   double flops_per_cycle = 16;
+  double bf16_flops_per_cycle = 0;  // of AVX512_BF16: products of bf16, sums in float32; 0: it lacks that
 };
 
 // Values that differ between families of processors; each family has one source file.
 struct VectorUnits {
   int floats = 4;
   double flops_per_cycle = 16;
+  double bf16_flops_per_cycle = 0;
 };
 [[nodiscard]] VectorUnits read_vector_units(const std::filesystem::path& root = "/");
 

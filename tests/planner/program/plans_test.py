@@ -242,9 +242,27 @@ class Plans(program_case.ProgramCase):
         )
         self.assertEqual((named.read_text(), beside.read_text()), ("by hand", "by hand"))
 
+    def test_bf16_is_a_choice_where_the_processor_has_it(self):
+        """Without the flag no plan knows of it, nor does its file."""
+        path = self.folder / "coarse.pbtxt"
+        arguments = ("--model", self.small, "--mem", "40M", "--max-extent", 40, "--patience", "model")
+        self.good(*arguments, "--output", path)
+        self.assertNotIn("bf16", path.read_text())
+        coarse = (*arguments, "--precision", "bf16")
+        if "avx512_bf16" not in pathlib.Path("/proc/cpuinfo").read_text():
+            self.assertIn("lacks AVX512_BF16", self.refused(2, *coarse))
+            self.skipTest("this processor lacks AVX512_BF16")
+        plan = json.loads(self.good(*coarse, "--output", path, "--json"))
+        self.assertEqual(plan["precision"], "bf16")
+        self.assertIn("cpu.conv.onednn_bf16:", path.read_text())
+        self.assertEqual(self.good("show", path, "--model", self.small, "--mem", "40M").splitlines()[-1], "runs")
+        only = ("--enable", "cpu.conv.onednn_bf16,cpu.pool*")
+        self.assertIn("cpu.conv.onednn_bf16", self.good(*coarse, *only))
+        self.assertIn("goes with --precision bf16", self.refused(2, *arguments, "--enable", "cpu.conv.onednn_bf16"))
+
     def test_lists_primitives(self):
         text = self.good("primitives")
-        for name in ("cpu.conv.direct", "cpu.conv.onednn", "cpu.pool.mpf"):
+        for name in ("cpu.conv.direct", "cpu.conv.onednn", "cpu.conv.onednn_bf16", "cpu.pool.mpf"):
             self.assertIn(name, text)
         self.assertNotIn("cpu.conv.direct", self.good("primitives", "--disable", "cpu.conv.*"))
 

@@ -18,6 +18,8 @@ TEST(CorePrecision, OfALayerIsThatOfItsTensorsAndItsProducts) {
   EXPECT_EQ(precision_of({{"form", 1}, {"tf32", 1}}, last_f32, last_f32), Precision::tf32);
   EXPECT_EQ(precision_of({}, last_f32, last_bf16), Precision::bf16);
   EXPECT_EQ(precision_of({{"tf32", 1}}, last_bf16, {}), Precision::bf16);
+  EXPECT_EQ(precision_of({{"bf16", 1}}, {}, {}), Precision::bf16);
+  EXPECT_EQ(precision_of({{"bf16", 0}}, {}, {}), Precision::fp32);
 }
 
 TEST(CorePrecision, AllowsOneFormatMoreWithEachStep) {
