@@ -51,11 +51,13 @@ if(NOT ZNNI_SANITIZE)
 endif()
 target_compile_options(znni_flags INTERFACE
   "$<${wrong_warnings}:-Wno-maybe-uninitialized;-Wno-array-bounds;-Wno-stringop-overflow>")
-# In the preset dev tests' own code is compiled as in a release, to the letter, so that ccache has it from there. What is
-# tested is checked, whoever owns the memory that it touches.
+# In the preset dev tests' own code is compiled as in a release, to the letter, so that ccache has it from there: it is
+# not checked, but for targets with ZNNI_CHECKED, whose sources are those of the product or whose subject is in headers.
+# The libraries are checked. So a bad access of theirs is found wherever it lies on the heap, also in memory of a test.
+define_property(TARGET PROPERTY ZNNI_CHECKED)
 set(checked "$<COMPILE_LANGUAGE:C,CXX>")
 if(ZNNI_SANITIZE AND CMAKE_BUILD_TYPE STREQUAL "Release")
-  set(checked "$<AND:${checked},$<NOT:${of_tests}>>")
+  set(checked "$<AND:${checked},$<OR:$<NOT:${of_tests}>,$<BOOL:$<TARGET_PROPERTY:ZNNI_CHECKED>>>>")
   target_compile_options(znni_flags INTERFACE "$<${checked}:-UNDEBUG;-g1;$<IF:${optimized},-O1,-O0>>")
 endif()
 if(ZNNI_SANITIZE)
