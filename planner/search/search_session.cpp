@@ -44,7 +44,11 @@ Result<std::vector<const Primitive*>> resolve_force(const Network& network, cons
 
 SearchSession::SearchSession(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue,
                              CostSource& costs, SearchOptions options)
-    : network_(network), spec_(spec), catalogue_(catalogue), costs_(costs), options_(std::move(options)) {
+    : network_(network),
+      spec_(spec),
+      catalogue_(catalogue.within(options.precision)),
+      costs_(costs),
+      options_(std::move(options)) {
   if (const auto volume = volume_of_window(network, options_.volume)) options_.volume = *volume;
 }
 

@@ -47,7 +47,7 @@ class SearchSession {
 
   const Network& network_;
   const DeviceSpec& spec_;
-  const Catalogue& catalogue_;
+  Catalogue catalogue_;  // within the precision of the options
   CostSource& costs_;
   SearchOptions options_;  // with the limit in hand
   std::vector<GeometryChoice> candidates_;
