@@ -63,7 +63,8 @@ class Validator {
   };
   Validator(const ValidationParts& parts, std::vector<LabelledVolume> volumes, Catalogue catalogue)
       : parts_(parts), network_(parts.network), volumes_(std::move(volumes)), catalogue_(std::move(catalogue)) {
-    pool_for_dilations(network_);
+    // The step may have given the poolings their strides before.
+    if (reaches(network_).back().stride == Vec3::cube(1)) pool_for_dilations(network_);
     mark_behind_quotients(network_);
   }
   [[nodiscard]] Result<void> check_volumes() const;
