@@ -20,7 +20,8 @@ class Meeting {
     meet([] {});
   }
 
-  // Runs `completion` in the last worker that comes, while the others wait. All workers pass the same one.
+  // Runs `completion`, which must not throw, in the last worker that comes, while the others wait. All workers pass the
+  // same one.
   template <class Completion>
   void meet(const Completion& completion) {
     const std::uint64_t round = round_.load(std::memory_order_acquire);

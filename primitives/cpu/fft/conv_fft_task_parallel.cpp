@@ -58,7 +58,7 @@ class TaskParallelRun {
  private:
   // Waits for all workers. The last one that comes runs the synchronization task.
   void meet() {
-    meeting_.meet([this] { synchronize(); });
+    meeting_.meet([this]() noexcept { synchronize(); });
   }
 
   // Runs the next of the four synchronization tasks.
