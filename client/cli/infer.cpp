@@ -19,8 +19,8 @@ namespace znni::client {
 namespace {
 
 Result<void> check_accepted(const Job& job, Vec3 n_out, const Accepted& accepted) {
-  const auto text = [](std::int64_t images, Vec3 n, const std::string& type) {
-    return std::to_string(images) + " x " + to_string(n) + " " + type;
+  const auto text = [](std::int64_t channels, Vec3 n, const std::string& type) {
+    return std::to_string(channels) + " x " + to_string(n) + " " + type;
   };
   const std::string offered = text(accepted.channels, accepted.n, accepted.datatype);
   const std::string expected = text(job.model.f_out, n_out, wire_name(job.options.dtype));

@@ -58,7 +58,7 @@ ErrorCode code_of(grpc::StatusCode code) {
   }
 }
 
-std::int64_t images_of(const inference::ModelMetadataResponse::TensorMetadata& tensor) {
+std::int64_t channels_of(const inference::ModelMetadataResponse::TensorMetadata& tensor) {
   return tensor.shape_size() > 1 ? std::max<std::int64_t>(tensor.shape(1), 1) : 1;
 }
 
@@ -87,9 +87,9 @@ ModelFacts facts_of(const inference::ModelMetadataResponse& answer) {
   facts.name = answer.name();
   if (answer.versions_size() > 0) facts.version = answer.versions(answer.versions_size() - 1);
   if (answer.inputs_size() > 0) facts.f_in = 0;
-  for (const auto& input : answer.inputs()) facts.f_in += images_of(input);
+  for (const auto& input : answer.inputs()) facts.f_in += channels_of(input);
   if (answer.outputs_size() > 0) facts.f_out = 0;
-  for (const auto& output : answer.outputs()) facts.f_out += images_of(output);
+  for (const auto& output : answer.outputs()) facts.f_out += channels_of(output);
   facts.properties.insert(answer.properties().begin(), answer.properties().end());
   read_extent(facts, "field_of_view", facts.field_of_view);
   read_surroundings(facts);

@@ -47,6 +47,11 @@ class Model:
     output_strides: Mapping[str, Triple] = dataclasses.field(default_factory=dict)
 
     @property
+    def least_extent(self) -> Triple:
+        """Returns ``min_extent``, by the name that it had before version 0.3."""
+        return self.min_extent
+
+    @property
     def needs_whole(self) -> bool:
         """Returns whether the model takes mean and deviation of all of a volume before it begins."""
         return self.properties.get("input_zscore") == "volume"

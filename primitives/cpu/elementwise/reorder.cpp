@@ -32,21 +32,23 @@ Result<std::vector<Estimate>> describe_reorder(const LayerProblem& problem, cons
   return std::vector<Estimate>{std::move(estimate)};
 }
 
-// Copies `channels` planar rows, `channel` floats apart, into the lanes of one blocked row; the other lanes are zeroed.
+// Copies `channels` planar rows, `channel_step` floats apart, into the lanes of one blocked row; the other lanes are
+// zeroed.
 template <std::int64_t width>
-void block_row(const float* planar, std::int64_t channel, std::int64_t channels, float* blocked, std::int64_t voxels) {
+void block_row(const float* planar, std::int64_t channel_step, std::int64_t channels, float* blocked,
+               std::int64_t voxels) {
   if (channels < width) std::fill_n(blocked, voxels * width, 0.0F);
   for (std::int64_t lane = 0; lane < channels; ++lane) {
-    const float* from = planar + lane * channel;
+    const float* from = planar + lane * channel_step;
     for (std::int64_t x = 0; x < voxels; ++x) blocked[x * width + lane] = from[x];
   }
 }
 
 template <std::int64_t width>
-void unblock_row(float* planar, std::int64_t channel, std::int64_t channels, const float* blocked,
+void unblock_row(float* planar, std::int64_t channel_step, std::int64_t channels, const float* blocked,
                  std::int64_t voxels) {
   for (std::int64_t lane = 0; lane < channels; ++lane) {
-    float* to = planar + lane * channel;
+    float* to = planar + lane * channel_step;
     for (std::int64_t x = 0; x < voxels; ++x) to[x] = blocked[x * width + lane];
   }
 }

@@ -1,7 +1,7 @@
 // cpu.grad.fft_tiled: gradients of convolutions by spectra of overlap-save tiles. That of the kernels:
-// weights_tiles.hpp. That of the input is a convolution itself, of the output's gradient with k - 1 zeros around it and
-// the kernels turned and their channels swapped; cpu.conv.fft_tiled computes it, and puts the zeros around. Kernels are
-// transformed in every run, since they change in every step of a training. Phases of a dilated convolution
+// weights_tiles.hpp. That of the input is a convolution itself, of the output's gradient with d(k - 1) zeros around it
+// and the kernels turned and their channels swapped; cpu.conv.fft_tiled computes it, and puts the zeros around. Kernels
+// are transformed in every run, since they change in every step of a training. Phases of a dilated convolution
 // (fft_tiled/phases.hpp) have tiles of their own, whose products are added.
 #include <algorithm>
 #include <utility>

@@ -73,10 +73,10 @@ class Edges {
   // Makes plane `to` of all channels of input s equal to plane `from`.
   void repeat_plane(std::int64_t s, std::int64_t from, std::int64_t to) const {
     for (std::int64_t group = 0; group < groups_.count; ++group) {
-      float* const channel = view_.data + s * view_.strides.S + group * groups_.distance;
+      float* const group_data = view_.data + s * view_.strides.S + group * groups_.distance;
       for (std::int64_t y = 0; y < view_.shape.n.y; ++y) {
-        const float* const row = channel + from * view_.strides.z + y * view_.strides.y;
-        std::copy_n(row, view_.shape.n.x * groups_.voxel, channel + to * view_.strides.z + y * view_.strides.y);
+        const float* const row = group_data + from * view_.strides.z + y * view_.strides.y;
+        std::copy_n(row, view_.shape.n.x * groups_.voxel, group_data + to * view_.strides.z + y * view_.strides.y);
       }
     }
   }
@@ -85,11 +85,11 @@ class Edges {
   void fill_plane(std::int64_t s, std::int64_t z, const Inside& inside) const {
     const std::int64_t from_z = std::clamp(z, inside.first.z, inside.last.z - 1);
     for (std::int64_t group = 0; group < groups_.count; ++group) {
-      float* const channel = view_.data + s * view_.strides.S + group * groups_.distance;
+      float* const group_data = view_.data + s * view_.strides.S + group * groups_.distance;
       for (std::int64_t y = 0; y < view_.shape.n.y; ++y) {
         const std::int64_t from_y = std::clamp(y, inside.first.y, inside.last.y - 1);
-        fill_row(channel + from_z * view_.strides.z + from_y * view_.strides.y,
-                 channel + z * view_.strides.z + y * view_.strides.y, inside);
+        fill_row(group_data + from_z * view_.strides.z + from_y * view_.strides.y,
+                 group_data + z * view_.strides.z + y * view_.strides.y, inside);
       }
     }
   }
@@ -141,11 +141,12 @@ class Reflections {
     const std::int64_t from_z = reflectors_[0].source_of(z);
     if (from_z < 0) return false;
     for (std::int64_t group = 0; group < groups_.count; ++group) {
-      float* const channel = view_.data + s * view_.strides.S + group * groups_.distance;
+      float* const group_data = view_.data + s * view_.strides.S + group * groups_.distance;
       for (std::int64_t y = 0; y < view_.shape.n.y; ++y) {
         const std::int64_t from_y = reflectors_[1].source_of(y);
-        const float* const from = from_y < 0 ? nullptr : channel + from_z * view_.strides.z + from_y * view_.strides.y;
-        fill_row(from, channel + z * view_.strides.z + y * view_.strides.y);
+        const float* const from =
+            from_y < 0 ? nullptr : group_data + from_z * view_.strides.z + from_y * view_.strides.y;
+        fill_row(from, group_data + z * view_.strides.z + y * view_.strides.y);
       }
     }
     return true;

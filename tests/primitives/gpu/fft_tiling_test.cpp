@@ -185,7 +185,7 @@ TEST(FftTiling, ChunksStayWithinWhatTheyAreGiven) {
 
 // The figures of the paper's primitive are spectra of the whole input; with tiles the scratch no longer grows with the
 // input.
-TEST(FftTiling, ScratchIsBoundedWhateverTheChannel) {
+TEST(FftTiling, ScratchIsBoundedWhateverTheInput) {
   const auto scratch = [](std::int64_t n) {
     const ConvProblem conv{{8, 80, Vec3::cube(n)}, 80, Vec3::cube(7), {1, 1, 1}, {1, 1, 1}, {}, false};
     return peak(fft_buffers(conv, *make_tiling(conv, 48, std::int64_t{2048} << 20), true), MemorySpace::device);

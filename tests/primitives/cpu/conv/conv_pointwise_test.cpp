@@ -55,7 +55,7 @@ TEST(ConvPointwise, RefusesWhatItDoesNotCompute) {
 }
 
 // Reading one channel from memory limits the time, whatever is computed with it.
-TEST(ConvPointwise, AnChannelTakesAsLongAsItsBytes) {
+TEST(ConvPointwise, AChannelTakesAsLongAsItsBytes) {
   DeviceSpec spec = describe_cpu(1);
   const ConvProblem problem{{1, 1, Vec3::cube(128)}, 1, Vec3::cube(1), Vec3::cube(1), Vec3::cube(1), {}};
   const auto seconds = [&] { return conv_pointwise.describe(problem, spec).value().front().time; };

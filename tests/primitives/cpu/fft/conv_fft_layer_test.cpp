@@ -65,7 +65,7 @@ TEST(ConvFftLayer, FindsKernelsAndBiases) {
   EXPECT_EQ(layer->elements(), transform_elements(fft_extent(problem.in.n)));
 }
 
-TEST(ConvFftLayer, FindsTheResidualOfAnChannel) {
+TEST(ConvFftLayer, FindsTheResidualOfAChannel) {
   const std::unique_ptr<Device> device = open_device(1);
   ConvProblem problem = small_problem();
   problem.in.S = 2;

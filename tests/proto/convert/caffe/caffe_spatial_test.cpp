@@ -115,7 +115,7 @@ TEST(CaffeSpatial, ConvolutionsAreThoseOfOnnx) {
   }
 }
 
-TEST(CaffeSpatial, HeightAndWidthOfAnChannel) {
+TEST(CaffeSpatial, HeightAndWidthOfAChannel) {
   CaffeNet net({1, 1, 8, 8});
   net.layer("Convolution", "out", {"in"}, {"out"},
             "convolution_param { num_output: 1 kernel_h: 1 kernel_w: 3 stride_w: 2 pad_w: 1 bias_term: false }");

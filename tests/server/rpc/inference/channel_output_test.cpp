@@ -70,7 +70,7 @@ TEST(ChannelOutput, ChannelsAreSpreadOut) {
   }
 }
 
-TEST(ChannelOutput, AnChannelThatNothingAsksForIsLeftOut) {
+TEST(ChannelOutput, AChannelThatNothingAsksForIsLeftOut) {
   FakeModelServer server;
   SlabBlocks blocks(server);
   const VolumeShape shape{3, {2, 2, 3}, ElementType::u8, VolumeOrder::channel_major};
