@@ -37,7 +37,9 @@ class CheckedTest(unittest.TestCase):
 
     def test_what_is_left_out_is_named(self):
         source = ROOT / "primitives/core/gradient.cpp"
-        self.assertEqual(list(unchecked([{"command": "c++ -c", "file": str(source)}])), ["primitives/core/gradient.cpp"])
+        self.assertEqual(
+            list(unchecked([{"command": "c++ -c", "file": str(source)}])), ["primitives/core/gradient.cpp"]
+        )
 
 
 if __name__ == "__main__":
