@@ -75,7 +75,7 @@ class Forecast:
             "blocks_left_out": len(grid) - len(self._kept),
             "voxels_computed": self._kept.voxels(),
             "machines": self._machines,
-            "workers_per_machine": self._fleet.workers if self._spec.network else max(map(len, self._groups)),
+            "workers_per_machine": self._fleet.workers,
             "workers_sharing": self._sharers,
             "seconds_of_a_block": classes[grid.middle],
             "start_seconds": start,
