@@ -86,7 +86,10 @@ std::size_t bytes_in_use() {
 TEST(SentSource, HoldsNoPlaneBetweenReads) {
   const std::int64_t count = 1 << 20;
   const VolumeSource doubles{{1, {1, 1, count}, VoxelType::f64},
-                             [](std::int64_t, const Box&, std::span<std::byte>) -> Result<void> { return {}; }};
+                             [](std::int64_t, const Box&, std::span<std::byte> out) -> Result<void> {
+                               std::ranges::fill(out, std::byte{0});
+                               return {};
+                             }};
   const VolumeSource sent = as_sent(doubles, "v", "");
   std::vector<float> found(static_cast<std::size_t>(count), 1);
   const std::size_t before = bytes_in_use();
