@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
@@ -71,9 +72,10 @@ test::HostSimOptions in_order_of(std::uint64_t seed) {
 // Windows across the stream, of groups by recomputing and of poolings without a stride along z, are its phases. In half
 // of the cases a convolution and the pooling behind it are computed at once, where the tail has them.
 TEST(SplitStream, EveryThetaOfRandomNetsEqualsTheDenseWindow) {
+  const int cases = std::max(test::case_count(30), 7);  // fewer may have no pair
   int cuts = 0;
   int pairs = 0;
-  for (int i = 0; i < test::case_count(30); ++i) {
+  for (int i = 0; i < cases; ++i) {
     const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
     Random random(seed);
     Bench bench(test::random_network(random, 16), in_order_of(seed));
@@ -96,7 +98,7 @@ TEST(SplitStream, EveryThetaOfRandomNetsEqualsTheDenseWindow) {
       ++cuts;
     }
   }
-  EXPECT_GT(cuts, test::case_count(30) / 2);
+  EXPECT_GT(cuts, cases / 2);
   EXPECT_GT(pairs, 0);
 }
 
