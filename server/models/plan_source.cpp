@@ -202,10 +202,9 @@ Result<Plan> make_plan(const Network& network, std::int64_t memory, const PlanCo
     context.progress->begin("planning within " + bytes_text(memory));
     options.progress = [&context](const SearchProgress& search) { context.progress->tell(search); };
   }
-  const Catalogue catalogue = context.catalogue.within(options.precision);
   const SearchOn on = [&](const DeviceSpec& spec, const SearchOptions& own, SearchLog* log) {
     const std::unique_ptr<CostSource> costs = context.costs(spec);
-    return search(network, spec, catalogue, *costs, own, log);
+    return search(network, spec, context.catalogue, *costs, own, log);
   };
   Result<Plan> plan = search_sockets(network, context.spec, options, on);
   if (stop.stop_requested()) return Error{ErrorCode::cancelled, "stopped while planning"};
