@@ -15,7 +15,8 @@ struct LinkRate {
   bool operator==(const LinkRate&) const = default;
 };
 
-// Of a CPU the rate of bf16, the rest is zero. DeviceSpec has the rates of strict float32 and of the device's memory.
+// What a CPU has of these is the rate of bf16; the rest is zero. DeviceSpec has the rates of strict float32 and of the
+// device's memory.
 struct AcceleratorSpec {
   std::int64_t memory_bytes = 0;          // of the whole device; a budget is at most this
   double tf32_flops_per_second = 0;       // as DeviceSpec::flops_per_second; 0: not offered
